@@ -1,0 +1,3 @@
+"""shaderpack: one YAML manifest in; compiled, embedded, verified and audited GPU shader bundles out."""
+
+__version__ = "0.1.0"
