@@ -18,11 +18,43 @@ CODES: Final[dict[str, str]] = {
     "SP1005": "value not among the allowed ones",
     "SP1006": "duplicate key",
     "SP1007": "schema version not supported",
+    "SP1008": "path outside the manifest's root, or not there",
+    "SP1009": "name not valid",
+    "SP1010": "name used twice",
+    "SP1011": "reference to something that is not declared",
+    "SP1012": "template names an axis that does not exist",
+    "SP1013": "nothing to do",
+    "SP1014": "wrong use of the command line",
     # --- toolchains and devices
+    "SP2001": "no GLSL compiler",
+    "SP2002": "no SPIR-V validator or optimizer",
+    "SP2003": "no Metal compiler",
+    "SP2004": "a tool was found but does not run",
     # --- compile and run
+    "SP3001": "a program cannot be started",
+    "SP3002": "compile error",
+    "SP3003": "compiler warning",
+    "SP3004": "a tool failed without saying why",
+    "SP3005": "a tool reported success but wrote no output",
+    "SP3006": "a tool crashed, was killed or did not end",
+    "SP3007": "the SPIR-V module is not valid",
+    "SP3008": "two compiles of one shader differ",
+    "SP3009": "constant conversion that the compiler may leave uninitialised",
+    "SP3010": "source file not found",
+    "SP3011": "include file not found",
     # --- audit
+    "SP4001": "required kernel is missing",
+    "SP4002": "artifact is damaged",
+    "SP4003": "entry point differs from the manifest",
+    "SP4004": "duplicate symbol",
+    "SP4005": "interface differs from the manifest",
+    "SP4006": "forbidden symbol is present",
+    "SP4007": "size budget exceeded",
+    "SP4008": "artifact is stale",
     # --- verification
     # --- patches
     # --- cache and file system
+    "SP7001": "a file cannot be written",
+    "SP7002": "damaged cache entry, rebuilt",
     # --- Metal front end
 }
