@@ -1,0 +1,1 @@
+"""What a host program includes, assembles or links: pure functions from payload bytes to file contents."""
