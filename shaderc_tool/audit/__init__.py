@@ -1,0 +1,1 @@
+"""Rules over artifacts, and the capability ledger."""

@@ -1,0 +1,1 @@
+"""The commands: parse and print only."""

@@ -1,0 +1,165 @@
+"""The manifest as frozen values. Paths are relative to `Manifest.root`, with forward slashes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shaderc_tool.diagnostics import Place
+
+Defines = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Target:
+    """One thing to build for. `env`, `spv` belong to Vulkan; `sdk`, `min_os`, `std` to Metal."""
+
+    name: str
+    api: str
+    place: Place
+    env: str = ""
+    spv: str = ""
+    sdk: str = ""
+    min_os: str = ""
+    sdk_version: str = ""
+    std: str = ""
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Member:
+    """One push-constant or argument-struct member; `type` is a GLSL / MSL scalar name, `uint` by default."""
+
+    name: str
+    type: str = "uint"
+
+
+@dataclass(frozen=True)
+class Interface:
+    """What the manifest declares of a Vulkan entry; None means not declared, so not checked."""
+
+    entry: str = "main"
+    local_size: tuple[int, ...] | None = None
+    bindings: tuple[str, ...] | None = None
+    push_constants: tuple[Member, ...] | None = None
+    grid: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ShaderJob:
+    """One SPIR-V module to make: what `expand` turns kernels and variants into."""
+
+    kernel: str
+    target: str
+    symbol: str
+    file: str
+    place: Place
+    env: str
+    spv: str
+    defines: Defines
+    optimize: str
+    layout: str
+    debug: bool
+    interface: Interface
+    verify: str = ""
+    optimize_reason: str = ""
+
+    @property
+    def output(self) -> str:
+        """The module's path below `DIR/<pack>/`."""
+        return f"{self.target}/{self.symbol}.spv"
+
+
+@dataclass(frozen=True)
+class MetalFunction:
+    """One kernel that a Metal source must give. `buffers` are argument names by index; "args" is the argument struct."""
+
+    name: str
+    place: Place
+    buffers: tuple[str, ...] = ()
+    args: tuple[Member, ...] = ()
+    threadgroup: tuple[int, ...] = ()
+    grid: tuple[str, ...] = ()
+    verify: str = ""
+    requires_std: str = ""
+
+
+@dataclass(frozen=True)
+class MetalUnit:
+    """One Metal source for one target: one `.air`."""
+
+    kernels: tuple[str, ...]
+    target: str
+    file: str
+    place: Place
+    functions: tuple[MetalFunction, ...]
+    defines: Defines
+    optimize: str
+    math: str
+    debug: bool
+
+    @property
+    def output(self) -> str:
+        """The AIR file's path below `DIR/<pack>/`."""
+        stem = self.file.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+        return f"{self.target}/{stem}.air"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """An optimization rule. Each tuple holds globs, any of which may match; an empty one matches everything."""
+
+    optimize: str
+    reason: str
+    place: Place
+    capabilities: tuple[str, ...] = ()
+    extensions: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+
+    @property
+    def needs_module(self) -> bool:
+        return bool(self.capabilities or self.extensions)
+
+
+@dataclass(frozen=True)
+class Output:
+    """One packaging request."""
+
+    kind: str
+    targets: tuple[str, ...]
+    place: Place
+    storage: str = "incbin"
+    language: str = "c"
+    payload: str = "metallib"
+    symbol: str = ""
+    name: str = ""
+    private_extern: bool = False
+
+
+@dataclass(frozen=True)
+class AuditRules:
+    """The gate's rules from the manifest; the declared kernels are required anyway."""
+
+    require: tuple[str, ...] = ()
+    forbid: tuple[str, ...] = ()
+    size_budget: tuple[tuple[str, int], ...] = ()
+    consumers: tuple[str, ...] = ()
+    place: Place | None = None
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A checked manifest, variants expanded."""
+
+    file: str
+    root: Path
+    pack: str
+    digest: str
+    include: tuple[str, ...]
+    targets: dict[str, Target]
+    shaders: tuple[ShaderJob, ...]
+    metal: tuple[MetalUnit, ...]
+    policies: tuple[Policy, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    audit: AuditRules = field(default_factory=AuditRules)

@@ -1,0 +1,248 @@
+"""The shape of a schema-1 manifest. `docs/manifest.md` explains each key; `shaderpack schema` exports this."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shaderc_tool.manifest.shapes import Either, Flag, Integer, Key, ListOf, MapOf, Record, Text
+
+SCHEMA_VERSION = "1"
+
+VULKAN_ENVS = ("vulkan1.0", "vulkan1.1", "vulkan1.2", "vulkan1.3", "vulkan1.4")
+SDKS = (
+    "macosx",
+    "iphoneos",
+    "iphonesimulator",
+    "appletvos",
+    "appletvsimulator",
+    "watchos",
+    "xros",
+    "xrsimulator",
+    "maccatalyst",
+)
+LAYOUTS = ("std430", "scalar", "relaxed", "uniform-std430")
+OPTIMIZE = ("none", "size", "speed")
+MATH = ("safe", "relaxed", "fast")
+STORAGES = ("incbin", "string", "words", "hex", "embed")
+OUTPUT_KINDS = ("c-header", "metallib", "embed", "xcframework")
+
+_C_NAME = Text(pattern=r"[A-Za-z_]\w*", hint="a C identifier")
+_NAME_PATTERN = r"[A-Za-z_][\w.+-]*"
+_NAME_HINT = "letters, digits, «_», «-», «.» and «+», starting with a letter"
+_PATH = Text()
+_VERSION = Text(pattern=r"\d+(\.\d+){0,2}", hint='a version such as "14.0"')
+_DEFINES = MapOf(Text(), key_pattern=r"[A-Za-z_]\w*", key_hint="a macro name")
+_NAMES = ListOf(_C_NAME)
+_MEMBERS = ListOf(
+    Text(pattern=r"[A-Za-z_]\w*(\s*:\s*[a-z]\w*)?", hint="`name` (a uint) or `name: type` in quotes"),
+    single=False,
+)
+_GRID = ListOf(Text(), minimum=1)
+_TARGETS = Key(ListOf(Text()), "targets that this entry is built for; all of its API when absent")
+_MATCH = ListOf(Text())
+
+VULKAN_ENTRY = Record(
+    {
+        "file": Key(_PATH, "GLSL source, relative to sources.vulkan", required=True),
+        "symbol": Key(Text(), "C symbol prefix and .spv name; a template in variants", required=True),
+        "entry": Key(_C_NAME, "entry point; main when absent"),
+        "stage": Key(Text(allowed=("compute",)), "shader stage; compute when absent"),
+        "defines": Key(_DEFINES, "preprocessor macros"),
+        "local_size": Key(ListOf(Integer(1), single=False), "declared local size, checked against the module"),
+        "bindings": Key(_NAMES, "names of the bindings 0, 1, … of descriptor set 0, checked against the module"),
+        "push_constants": Key(_MEMBERS, "push-constant members in order, checked against the module"),
+        "grid": Key(_GRID, "work-group counts as expressions over the push constants, for verify"),
+        "optimize": Key(Text(allowed=OPTIMIZE), "overrides defaults.vulkan.optimize"),
+        "layout": Key(Text(allowed=LAYOUTS), "block layout rules that spirv-val applies"),
+        "targets": _TARGETS,
+    }
+)
+
+METAL_FUNCTION = Record(
+    {
+        "buffers": Key(_NAMES, "argument names by buffer index; `args` marks the argument struct"),
+        "args": Key(_MEMBERS, "members of the argument struct in order"),
+        "threadgroup": Key(ListOf(Integer(1), single=False), "threads per threadgroup, for verify"),
+        "grid": Key(_GRID, "threadgroup counts as expressions over the args members, for verify"),
+        "verify": Key(Text(), "name of the reference"),
+        "requires_std": Key(Text(), "least language version, for a kernel behind a version guard"),
+    }
+)
+
+METAL_ENTRY = Record(
+    {
+        "file": Key(_PATH, "Metal source, relative to sources.metal", required=True),
+        "functions": Key(
+            Either(
+                {
+                    "list": ListOf(_C_NAME, minimum=1),
+                    "scalar": _C_NAME,
+                    "mapping": MapOf(METAL_FUNCTION, r"[A-Za-z_]\w*", "a C identifier"),
+                }
+            ),
+            "kernels that the library must hold",
+            required=True,
+        ),
+        "defines": Key(_DEFINES, "preprocessor macros"),
+        "optimize": Key(Text(allowed=OPTIMIZE), "overrides defaults.metal.optimize"),
+        "math": Key(Text(allowed=MATH), "overrides defaults.metal.math"),
+        "targets": _TARGETS,
+    }
+)
+
+TARGET = Record(
+    {
+        "api": Key(Text(allowed=("vulkan", "metal")), "which API", required=True),
+        "env": Key(Text(allowed=VULKAN_ENVS), "Vulkan environment; vulkan1.2 when absent"),
+        "spv": Key(Text(pattern=r"1\.[0-6]", hint='a SPIR-V version such as "1.5"'), "SPIR-V version, if not env's"),
+        "sdk": Key(Text(allowed=SDKS), "Apple SDK (Metal only)"),
+        "min_os": Key(_VERSION, "deployment target (Metal only)"),
+        "sdk_version": Key(_VERSION, "SDK version recorded in objects (Metal only)"),
+        "std": Key(Text(pattern=r"metal\d\.\d", hint="a language version such as metal3.1"), "Metal language version"),
+        "optional": Key(Flag(), "when true, a missing toolchain skips this target with a warning"),
+    }
+)
+
+VARIANT_SET = Record(
+    {
+        "vulkan": Key(VULKAN_ENTRY, "the entry that is expanded", required=True),
+        "matrix": Key(
+            MapOf(
+                Either({"list": ListOf(Text(), single=False, minimum=1), "mapping": MapOf(_DEFINES)}),
+                r"[A-Za-z_]\w*",
+                "an identifier",
+            ),
+            "axes: a list of values, or value: {MACRO: text} to bring macros along",
+            required=True,
+        ),
+        "defines": Key(_DEFINES, "macros by template over the axes"),
+        "exclude": Key(ListOf(MapOf(ListOf(Text()))), "combinations that are left out"),
+        "verify": Key(Text(), "name of the reference"),
+    }
+)
+
+POLICY = Record(
+    {
+        "when": Key(
+            Record(
+                {
+                    "capability": Key(_MATCH, "SPIR-V capability of the module"),
+                    "extension": Key(_MATCH, "SPIR-V extension of the module"),
+                    "kernel": Key(_MATCH, "kernel name, glob"),
+                    "symbol": Key(_MATCH, "symbol, glob"),
+                }
+            ),
+            "all of these must match",
+            required=True,
+        ),
+        "optimize": Key(Text(allowed=OPTIMIZE), "the optimization level to use", required=True),
+        "reason": Key(Text(), "why, for the report", required=True),
+    }
+)
+
+OUTPUT = Record(
+    {
+        "kind": Key(Text(allowed=OUTPUT_KINDS), "what to make", required=True),
+        "target": Key(ListOf(Text()), "for which targets", required=True),
+        "storage": Key(Text(allowed=STORAGES), "how a C header's data is stored; incbin when absent"),
+        "language": Key(Text(allowed=("c", "cpp")), "language of the storage file; c when absent"),
+        "payload": Key(Text(allowed=("metallib", "source")), "what an embed bundle holds"),
+        "symbol": Key(_C_NAME, "symbol prefix of an embed bundle"),
+        "private_extern": Key(Flag(), "hide the embed symbols outside the linked image"),
+        "name": Key(_C_NAME, "name of an xcframework; the pack's name, capitalised, when absent"),
+    }
+)
+
+AUDIT = Record(
+    {
+        "require": Key(ListOf(Text()), "symbols that must be there beside the declared kernels"),
+        "forbid": Key(ListOf(Text()), "symbols, as globs, that must not be there"),
+        "size_budget": Key(
+            MapOf(Text(pattern=r"\d+\s*([KMG]i?B|B)?", hint="a size such as 64 KiB")),
+            "largest size of each output that a glob matches, or `total`",
+        ),
+        "consumers": Key(ListOf(Text()), "host sources, as globs, whose kernel names are compared"),
+    }
+)
+
+MANIFEST = Record(
+    {
+        "schema": Key(Text(), f"schema version, {SCHEMA_VERSION}", required=True),
+        "pack": Key(
+            Text(pattern=r"[A-Za-z_][\w-]*", hint="a name such as milady"),
+            "name of the bundle",
+            required=True,
+        ),
+        "root": Key(
+            _PATH,
+            "folder that all paths must stay in; default: the manifest's, or the one above `manifests/`",
+        ),
+        "sources": Key(
+            Record(
+                {
+                    "vulkan": Key(_PATH, "folder of GLSL sources"),
+                    "metal": Key(_PATH, "folder of Metal sources"),
+                }
+            ),
+            "source folders, relative to the manifest",
+        ),
+        "include": Key(ListOf(_PATH), "include folders, relative to the manifest"),
+        "targets": Key(MapOf(TARGET, _NAME_PATTERN, _NAME_HINT), "what to build for", required=True),
+        "defaults": Key(
+            Record(
+                {
+                    "vulkan": Key(
+                        Record(
+                            {
+                                "optimize": Key(Text(allowed=OPTIMIZE), "speed when absent"),
+                                "layout": Key(Text(allowed=LAYOUTS), "std430 when absent"),
+                                "debug": Key(Flag(), "keep debug information"),
+                                "defines": Key(_DEFINES, "macros for every shader"),
+                            }
+                        ),
+                        "defaults of Vulkan entries",
+                    ),
+                    "metal": Key(
+                        Record(
+                            {
+                                "optimize": Key(Text(allowed=OPTIMIZE), "speed when absent"),
+                                "math": Key(Text(allowed=MATH), "safe when absent"),
+                                "debug": Key(Flag(), "keep debug information"),
+                                "defines": Key(_DEFINES, "macros for every source"),
+                            }
+                        ),
+                        "defaults of Metal entries",
+                    ),
+                }
+            ),
+            "defaults",
+        ),
+        "kernels": Key(
+            MapOf(
+                Record(
+                    {
+                        "vulkan": Key(VULKAN_ENTRY, "the Vulkan form"),
+                        "metal": Key(METAL_ENTRY, "the Metal form"),
+                        "verify": Key(Text(), "name of the reference"),
+                    }
+                ),
+                _NAME_PATTERN,
+                _NAME_HINT,
+            ),
+            "the kernels by name",
+        ),
+        "variants": Key(MapOf(VARIANT_SET, _NAME_PATTERN, _NAME_HINT), "matrices of Vulkan variants"),
+        "policies": Key(ListOf(POLICY), "optimization rules, each with a reason"),
+        "outputs": Key(ListOf(OUTPUT), "what to package"),
+        "audit": Key(AUDIT, "the gate's rules"),
+    }
+)
+
+
+def json_schema() -> dict[str, Any]:
+    """The manifest's JSON Schema (draft 2020-12) for editors and other tools."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"shaderpack manifest, schema {SCHEMA_VERSION}",
+        **MANIFEST.schema(),
+    }

@@ -1,0 +1,1 @@
+"""The Metal Shading Language front end used off macOS."""

@@ -1,0 +1,1 @@
+"""Anchored patches on a checkout."""

@@ -1,0 +1,1 @@
+"""Argument lists and output parsers of the external tools; all pure."""

@@ -1,0 +1,1 @@
+"""Run kernels and compare with references."""
