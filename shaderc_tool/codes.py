@@ -30,6 +30,17 @@ CODES: Final[dict[str, str]] = {
     "SP2002": "no SPIR-V validator or optimizer",
     "SP2003": "no Metal compiler",
     "SP2004": "a tool was found but does not run",
+    "SP2011": "no Xcode",
+    "SP2012": "only the Command Line Tools are there, which hold no Metal compiler",
+    "SP2013": "the Metal Toolchain component is missing",
+    "SP2014": "the Metal Toolchain component is the one of another Xcode build",
+    "SP2015": "the Metal Toolchain component belongs to another user",
+    "SP2016": "the Metal Toolchain moved since its path was stored",
+    "SP2017": "the Xcode license has not been accepted",
+    "SP2018": "the SDK is not installed",
+    "SP2019": "language version unknown or too new for the deployment target",
+    "SP2020": "a language feature needs a newer language version",
+    "SP2021": "fast math",
     # --- compile and run
     "SP3001": "a program cannot be started",
     "SP3002": "compile error",
@@ -51,6 +62,11 @@ CODES: Final[dict[str, str]] = {
     "SP4006": "forbidden symbol is present",
     "SP4007": "size budget exceeded",
     "SP4008": "artifact is stale",
+    "SP4021": "the library is for another platform",
+    "SP4022": "the library's deployment target differs",
+    "SP4023": "the library's language version differs",
+    "SP4024": "the library has no functions",
+    "SP4025": "functions were lost or added between compile and link",
     # --- verification
     # --- patches
     # --- cache and file system
