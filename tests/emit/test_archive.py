@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from shaderc_tool.emit.archive import Member, darwin_archive, gnu_archive, unive
 from shaderc_tool.emit.objects import Naming, object_symbols, write_object
 from shaderc_tool.emit.payload import Payload
 from shaderc_tool.emit.targets import ObjectTarget
+from tests.emit.support import llvm_tool, run
 from tests.tools import require_tool
 
 FIRST = (Payload("demo_first", b"MTLB" + bytes(range(251)), "first"),)
@@ -22,20 +22,13 @@ IOS = ObjectTarget("ios", "arm64", "15.0", "17.0")
 LINUX = ObjectTarget("linux", "x86_64")
 
 
-def run(*argv: str | Path, cwd: Path) -> str:
-    command = [str(a) for a in argv]
-    result = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
-    assert result.returncode == 0, f"{argv}: {result.stdout}"
-    return result.stdout
-
-
 def members(target: ObjectTarget, folder: Path, names: tuple[str, str]) -> list[Member]:
     """Two objects, also written to `folder`, with their symbols in the order of their symbol tables."""
     result = []
     for name, payloads in zip(names, (FIRST, SECOND), strict=True):
         data = write_object(target, payloads)
         (folder / name).write_bytes(data)
-        listing = run(require_tool("llvm-nm"), "--no-sort", "--extern-only", "--format=just-symbols", name, cwd=folder)
+        listing = run(llvm_tool("llvm-nm"), "--no-sort", "--extern-only", "--format=just-symbols", name, cwd=folder)
         assert set(listing.split()) == set(object_symbols(target, payloads, Naming.START_END))
         result.append(Member(name, data, tuple(listing.split())))
     return result
@@ -48,7 +41,7 @@ def members(target: ObjectTarget, folder: Path, names: tuple[str, str]) -> list[
 def test_equals_llvm_ar(target: ObjectTarget, names: tuple[str, str], tmp_path: Path) -> None:
     made = members(target, tmp_path, names)
     style = "darwin" if target.is_apple else "gnu"
-    run(require_tool("llvm-ar"), f"--format={style}", "rcsD", "reference.a", *names, cwd=tmp_path)
+    run(llvm_tool("llvm-ar"), f"--format={style}", "rcsD", "reference.a", *names, cwd=tmp_path)
     ours = darwin_archive(made) if target.is_apple else gnu_archive(made)
     assert ours == (tmp_path / "reference.a").read_bytes()
 
@@ -64,8 +57,7 @@ def test_gnu_linker_finds_each_member(tmp_path: Path) -> None:
 
 
 def test_darwin_linker_finds_each_member(tmp_path: Path) -> None:
-    names = ("ld64.lld", *(f"ld64.lld-{version}" for version in range(14, 22)))
-    linker = require_tool(next(filter(shutil.which, names), names[0]))
+    linker = llvm_tool("ld64.lld")
     (tmp_path / "libdemo.a").write_bytes(darwin_archive(members(IOS, tmp_path, ("a.o", "bc.o"))))
     flags = ["-dylib", "-arch", "arm64", "-platform_version", "ios", "15.0", "17.0"]
     run(linker, *flags, "-u", "_demo_second_start", "-o", "d", "libdemo.a", cwd=tmp_path)
@@ -80,8 +72,7 @@ def test_universal_equals_llvm_lipo(tmp_path: Path) -> None:
         target = ObjectTarget("ios-simulator", arch, "15.0", "17.0")
         slices[arch] = darwin_archive(members(target, tmp_path, ("a.o", "b.o")))
         (tmp_path / f"{arch}.a").write_bytes(slices[arch])
-    lipo = shutil.which("llvm-lipo") or "llvm-lipo-14"
-    run(require_tool(lipo), "-create", "x86_64.a", "arm64.a", "-output", "fat.a", cwd=tmp_path)
+    run(llvm_tool("llvm-lipo"), "-create", "x86_64.a", "arm64.a", "-output", "fat.a", cwd=tmp_path)
     assert universal(slices) == (tmp_path / "fat.a").read_bytes()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from shaderc_tool.emit.c_header import c_header, header_name
 from shaderc_tool.emit.objects import ALIGNMENT, Naming, object_symbols, write_object
 from shaderc_tool.emit.payload import Payload
 from shaderc_tool.emit.targets import PLATFORMS, ObjectTarget, packed_version
+from tests.emit.support import llvm_tool, run
 from tests.tools import require_tool
 
 PAYLOADS = (
@@ -48,19 +48,6 @@ CPU_TYPES = {"arm64": 0x0100000C, "x86_64": 0x01000007, "arm64_32": 0x0200000C}
 
 def target_id(target: ObjectTarget) -> str:
     return f"{target.platform}-{target.arch}"
-
-
-def run(*argv: str | Path, cwd: Path) -> str:
-    command = [str(a) for a in argv]
-    result = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
-    assert result.returncode == 0, f"{argv}: {result.stdout}"
-    return result.stdout
-
-
-def ld64() -> Path:
-    """LLVM's Mach-O linker; Debian installs it with a version in its name only."""
-    names = ("ld64.lld", *(f"ld64.lld-{version}" for version in range(14, 22)))
-    return require_tool(next(filter(shutil.which, names), names[0]))
 
 
 def read_macho(data: bytes) -> lief.MachO.Binary:
@@ -105,7 +92,7 @@ def test_macho_says_platform_version_and_payload(target: ObjectTarget) -> None:
 @pytest.mark.parametrize("target", APPLE, ids=target_id)
 def test_llvm_nm_sees_global_symbols_in_the_section(target: ObjectTarget, tmp_path: Path) -> None:
     (tmp_path / "o").write_bytes(write_object(target, PAYLOADS[:1], section="__DATA,__ggml_metallib"))
-    listing = run(require_tool("llvm-nm"), "-m", "--extern-only", "o", cwd=tmp_path)
+    listing = run(llvm_tool("llvm-nm"), "-m", "--extern-only", "o", cwd=tmp_path)
     found = dict(re.findall(r"\((\S+)\) external (?:\[alt entry\] )?(\S+)", listing))
     assert set(found) == {"__DATA,__ggml_metallib"}
     names = re.findall(r"external (?:\[alt entry\] )?(\S+)$", listing, re.M)
@@ -116,7 +103,7 @@ def test_llvm_nm_sees_global_symbols_in_the_section(target: ObjectTarget, tmp_pa
 def test_private_extern_hides_symbols_from_other_images(tmp_path: Path) -> None:
     target = ObjectTarget("ios", "arm64", "17.0", "18.0")
     (tmp_path / "o").write_bytes(write_object(target, PAYLOADS[:1], private_extern=True))
-    listing = run(require_tool("llvm-nm"), "-m", "o", cwd=tmp_path)
+    listing = run(llvm_tool("llvm-nm"), "-m", "o", cwd=tmp_path)
     assert listing.count("private external") == 3
     (tmp_path / "e").write_bytes(write_object(ObjectTarget("linux", "x86_64"), PAYLOADS[:1], private_extern=True))
     table = run(require_tool("readelf"), "-sW", "e", cwd=tmp_path)
@@ -177,7 +164,7 @@ def test_c_program_finds_two_packs_by_symbol(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("section", ["", "__TEXT,__milady"])
 def test_ios_library_holds_the_payload_in_its_section(section: str, tmp_path: Path) -> None:
-    linker = ld64()
+    linker = llvm_tool("ld64.lld")
     target = ObjectTarget("ios", "arm64", "15.0", "17.0")
     (tmp_path / "o").write_bytes(write_object(target, PAYLOADS, section=section))
     flags = ["-dylib", "-arch", "arm64", "-platform_version", "ios", "15.0", "17.0", "-dead_strip"]
@@ -194,7 +181,7 @@ def test_ios_library_holds_the_payload_in_its_section(section: str, tmp_path: Pa
 
 
 def test_windows_library_links(tmp_path: Path) -> None:
-    linker = require_tool("lld-link")
+    linker = llvm_tool("lld-link")
     (tmp_path / "o.obj").write_bytes(write_object(ObjectTarget("windows", "x86_64"), PAYLOADS, Naming.DATA_LEN))
     run(linker, "/dll", "/noentry", "/export:demo_library_data,DATA", "/out:d.dll", "o.obj", cwd=tmp_path)
     assert PAYLOADS[0].data in (tmp_path / "d.dll").read_bytes()

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from shaderc_tool.emit.c_header import c_header, header_name
 from shaderc_tool.emit.payload import Payload
 from shaderc_tool.emit.storage import STORAGE_KINDS, storage, storage_depfile, storage_name
+from tests.emit.support import llvm_tool, run
 from tests.tools import require_tool
 
 SPIRV_MAGIC = bytes([0x03, 0x02, 0x23, 0x07])
@@ -46,21 +47,8 @@ def source_kind(language: str) -> str:
     return "c++" if language.startswith("c++") else "c"
 
 
-def run(*argv: str | Path, cwd: Path) -> str:
-    result = subprocess.run(
-        [str(a) for a in argv],
-        cwd=cwd,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=60,
-    )
-    assert result.returncode == 0, f"{argv}: {result.stdout}"
-    return result.stdout
-
-
 def global_symbols(output: Path) -> set[str]:
-    nm = require_tool("llvm-nm")
+    nm = llvm_tool("llvm-nm")
     return set(run(nm, "--format=just-symbols", "--extern-only", output, cwd=output.parent).split())
 
 
