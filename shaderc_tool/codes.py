@@ -53,6 +53,7 @@ CODES: Final[dict[str, str]] = {
     "SP3009": "constant conversion that the compiler may leave uninitialised",
     "SP3010": "source file not found",
     "SP3011": "include file not found",
+    "SP3012": "interrupted",
     # --- audit
     "SP4001": "required kernel is missing",
     "SP4002": "artifact is damaged",

@@ -45,17 +45,15 @@ def write_atomically(path: Path, data: bytes) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         Path(temporary).chmod(0o644)
-        os.replace(temporary, path)
+        Path(temporary).replace(path)
     except OSError as error:
         raise write_failure(path, error) from error
-    except BaseException:
-        raise
     else:
         temporary = None
     finally:
         if temporary is not None:
             with contextlib.suppress(OSError):
-                os.unlink(temporary)
+                Path(temporary).unlink()
 
 
 class OutputFolder:
@@ -100,17 +98,19 @@ class OutputFolder:
         """Hold this folder's lock; calls `waiting` once when another build has it."""
         try:
             self.path(PRIVATE).mkdir(parents=True, exist_ok=True)
-            stream = open(self.path(f"{PRIVATE}/lock"), "a+b")
+            descriptor = os.open(self.path(f"{PRIVATE}/lock"), os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise write_failure(self.path(PRIVATE), error) from error
-        with stream:
+        try:
             told = False
-            while not _try_lock(stream.fileno()):
+            while not _try_lock(descriptor):
                 if not told:
                     waiting()
                     told = True
                 time.sleep(0.05)
             yield
+        finally:
+            os.close(descriptor)  # closing gives the lock back
 
 
 if sys.platform == "win32":  # pragma: no cover

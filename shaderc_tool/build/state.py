@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ _FORMAT = 1
 def signature(path: Path) -> str:
     """A file's stat signature, "" when there is no file. The change time catches edits that keep the mtime."""
     try:
-        stat = os.stat(path)
+        stat = path.stat()
     except OSError:
         return ""
     return f"{stat.st_mtime_ns}.{stat.st_ctime_ns}.{stat.st_size}.{stat.st_ino}"
@@ -29,7 +28,7 @@ def signature(path: Path) -> str:
 
 @dataclass
 class State:
-    """`files`: source facts by path. `outputs`: what was made, by output path. `complete`: key of the last good build."""
+    """`files`: source facts. `outputs`: what was made. `complete`: key of the last build that passed the gate."""
 
     files: dict[str, list[Any]] = field(default_factory=dict)
     outputs: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -176,7 +176,7 @@ def _metal_units(kernel: str, entry: Node, reference: str, context: Context) -> 
 
     defines = {**context.default_defines("metal"), **_defines(entry.get("defines"))}
     unit = MetalUnit(
-        kernels=(kernel,),
+        kernel=kernel,
         target="",
         file=context.source("metal", entry["file"]),
         place=entry["file"].place,

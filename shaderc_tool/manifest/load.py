@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from shaderc_tool.diagnostics import Diagnostic, Place, UsageError, has_errors
+from shaderc_tool.diagnostics import Diagnostic, Place, ShaderpackError, UsageError, has_errors
 from shaderc_tool.manifest.expand import Context, expand_kernels, expand_variants
 from shaderc_tool.manifest.model import AuditRules, Manifest, MetalUnit, Output, Policy, ShaderJob, Target
 from shaderc_tool.manifest.nodes import Node, parse
@@ -55,12 +55,18 @@ def load_manifest(path: Path) -> Manifest:
 
 
 def parse_manifest(text: str, file: str, folder: Path) -> Manifest:
-    """Check a manifest's text; `folder` is where it lies, `file` is its name in diagnostics."""
+    """Check a manifest's text; `folder` is where it lies, `file` is its name in diagnostics.
+
+    Raises UsageError, or ShaderpackError when all that is wrong are duplicate symbols.
+    """
     node, found = parse(text, file)
     MANIFEST.check(node, "", found)
     manifest = _Loader(node, file, folder, found).load(hashlib.sha256(text.encode()).hexdigest())
     if has_errors(found):
-        raise UsageError(*sorted(found, key=lambda d: (d.place.line, d.place.column) if d.place else (0, 0)))
+        found.sort(key=lambda d: (d.place.line, d.place.column) if d.place else (0, 0))
+        # A duplicate symbol is a finding of the gate (exit 1), only made before any compiler runs.
+        only_gate = all(d.code.startswith("SP4") for d in found)
+        raise ShaderpackError(*found) if only_gate else UsageError(*found)
     return manifest
 
 
@@ -126,7 +132,8 @@ class _Loader:
     def inside(self, relative: str, node: Node) -> str | None:
         """`relative` (to the root) normalised, or None with a diagnostic when it leaves the root."""
         normal = posixpath.normpath(relative)
-        if normal == ".." or normal.startswith("../") or normal.startswith("/") or re.match(r"[A-Za-z]:", normal):
+        absolute = posixpath.isabs(node.string()) or re.match(r"[A-Za-z]:", node.string()) is not None
+        if absolute or normal == ".." or normal.startswith("../"):
             self.found.append(
                 Diagnostic(
                     "SP1008",
@@ -143,8 +150,8 @@ class _Loader:
     def path(self, node: Node, *, must_exist: bool = False) -> str | None:
         """A manifest path (relative to the manifest's folder) as a path relative to the root."""
         base = self._folder_below_root(node)
-        if base is None or posixpath.isabs(node.string()):
-            return self.inside("/" + node.string(), node)
+        if base is None:
+            return self.inside("..", node)
         relative = self.inside(posixpath.join(base, node.string()), node)
         if relative is not None and must_exist and not (self.root / relative).is_dir():
             self.found.append(
@@ -302,7 +309,6 @@ class _Loader:
             names,
             entry.place,
             text("storage", "incbin"),
-            text("language", "c"),
             text("payload", "metallib"),
             text("symbol"),
             text("name"),
@@ -323,23 +329,23 @@ class _Loader:
         return AuditRules(texts("require"), texts("forbid"), sizes, texts("consumers"), node.place)
 
     def _check_unique(self, shaders: list[ShaderJob], metal: list[MetalUnit]) -> None:
-        places: dict[str, tuple[str, Place]] = {}
         outputs = [(job.output, job.symbol, job.place) for job in shaders]
         outputs += [(f"{u.target}:{f.name}", f.name, f.place) for u in metal for f in u.functions]
         outputs += [(u.output, u.output, u.place) for u in metal]
+        first: dict[str, Place] = {}
         for key, name, place in outputs:
-            other = places.setdefault(key, (name, place))
-            if other[1] != place or other[0] != name:
+            if key in first:
                 self.found.append(
                     Diagnostic(
                         "SP4004",
                         f"«{name}» is made twice for one target",
                         place,
-                        cause=f"it is declared first at {other[1]}",
-                        fix="rename one of the two",
+                        cause=f"it is declared first at {first[key]}",
+                        fix="rename one of the two; in variants, put every axis into the symbol",
                         subject=name,
                     )
                 )
+            first.setdefault(key, place)
 
 
 def unknown_target(name: str, place: Place, targets: Iterable[str]) -> Diagnostic:

@@ -72,7 +72,7 @@ class ShaderJob:
 
 @dataclass(frozen=True)
 class MetalFunction:
-    """One kernel that a Metal source must give. `buffers` are argument names by index; "args" is the argument struct."""
+    """One kernel that a Metal source must give. `buffers` are argument names by index; "args" is the struct's."""
 
     name: str
     place: Place
@@ -88,7 +88,7 @@ class MetalFunction:
 class MetalUnit:
     """One Metal source for one target: one `.air`."""
 
-    kernels: tuple[str, ...]
+    kernel: str
     target: str
     file: str
     place: Place
@@ -130,7 +130,6 @@ class Output:
     targets: tuple[str, ...]
     place: Place
     storage: str = "incbin"
-    language: str = "c"
     payload: str = "metallib"
     symbol: str = ""
     name: str = ""

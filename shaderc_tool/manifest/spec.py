@@ -145,7 +145,6 @@ OUTPUT = Record(
         "kind": Key(Text(allowed=OUTPUT_KINDS), "what to make", required=True),
         "target": Key(ListOf(Text()), "for which targets", required=True),
         "storage": Key(Text(allowed=STORAGES), "how a C header's data is stored; incbin when absent"),
-        "language": Key(Text(allowed=("c", "cpp")), "language of the storage file; c when absent"),
         "payload": Key(Text(allowed=("metallib", "source")), "what an embed bundle holds"),
         "symbol": Key(_C_NAME, "symbol prefix of an embed bundle"),
         "private_extern": Key(Flag(), "hide the embed symbols outside the linked image"),

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from shaderc_tool.manifest.model import Defines
+Defines = Sequence[tuple[str, str]]
+"""Macro names and texts, in order."""
 
 BATCH_SIZE = 30
 """Variant files per glslc process: between 20 and 60 its start-up no longer shows (vulkan-facts.md section 2)."""
@@ -122,6 +123,13 @@ def spirv_val_argv(env: str, layout: str, module: str, program: str = "spirv-val
 def define_options(defines: Defines) -> list[str]:
     """`-DNAME=value` options, `-DNAME` for an empty value."""
     return [f"-D{name}={value}" if value else f"-D{name}" for name, value in defines]
+
+
+def display_argv(family: str, flags: GlslFlags, defines: Defines, source: str, output: str) -> list[str]:
+    """The command line that makes one module alone, for reports: relative paths, no tool path."""
+    if family == "glslc":
+        return glslc_single_argv(flags, defines, source, output)
+    return glslang_argv(flags, defines, source, output, f"{output}.d")
 
 
 def tidy_version(text: str) -> str:

@@ -1,0 +1,125 @@
+"""The build, as the design draws it: manifest → plan → run → emit → audit → report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from shaderc_tool import __version__
+from shaderc_tool.build import shaders
+from shaderc_tool.build.package import package_shaders, remove_orphans
+from shaderc_tool.build.plan import key_of
+from shaderc_tool.build.records import BuildResult
+from shaderc_tool.build.report_file import write_reports
+from shaderc_tool.build.session import BuildRequest, Progress, Quiet, Session, open_session
+from shaderc_tool.diagnostics import (
+    Diagnostic,
+    InterruptedBuildError,
+    Severity,
+    ToolMissingError,
+    has_errors,
+)
+from shaderc_tool.manifest.load import load_manifest
+from shaderc_tool.manifest.model import Manifest
+from shaderc_tool.manifest.select import select_targets
+
+
+def build(request: BuildRequest, environment: Mapping[str, str], progress: Progress | None = None) -> BuildResult:
+    """Build a manifest. Raises UsageError (2), ToolMissingError (3) or InterruptedBuildError (130).
+
+    Compile and audit faults do not raise: they come back in the result, so that everything found is reported.
+    """
+    begun = time.perf_counter()
+    progress = progress or Quiet()
+    manifest = select_targets(load_manifest(request.manifest), request.targets)
+    session = open_session(request, manifest, environment, progress)
+    waiting = "another build of this pack is running; waiting for it"
+    with session.folder.locked(lambda: progress.note(waiting)):
+        try:
+            result = _run(session)
+        except KeyboardInterrupt:
+            session.runner.stop_all()
+            raise InterruptedBuildError(_interrupted()) from None
+        finally:
+            session.save()
+    result.processes = session.runner.started
+    result.seconds = time.perf_counter() - begun
+    return result
+
+
+def _run(session: Session) -> BuildResult:
+    result = BuildResult(session.manifest)
+    if session.manifest.metal:
+        raise missing_metal(session.manifest)
+    vulkan = _vulkan_stage(session, result)
+    if session.request.dry_run:
+        return result
+    if vulkan:
+        records, found = package_shaders(session, result.output_digests())
+        result.records += records
+        result.diagnostics += found
+    if result.ok and not session.request.keep_going:
+        gone = remove_orphans(session, result.records)
+        for path in gone:
+            session.progress.note(f"removed {path}: no longer an output")
+    _gate(session, result)
+    write_reports(session, result)
+    return result
+
+
+def _vulkan_stage(session: Session, result: BuildResult) -> bool:
+    if not session.manifest.shaders:
+        return False
+    chain = session.finder.glsl(session.request.glsl_toolchain)
+    result.toolchains["glsl"] = f"{chain.family}: {chain.identity}"
+    session.progress.note(f"GLSL toolchain {result.toolchains['glsl']}")
+    planned = shaders.plan(session, chain)
+    records, found = shaders.run(session, chain, planned)
+    result.records += records
+    result.diagnostics += found
+    if session.request.check_determinism and not has_errors(found) and not session.request.dry_run:
+        result.diagnostics += shaders.check_determinism(session, chain)
+    return True
+
+
+def _gate(session: Session, result: BuildResult) -> None:
+    """Audit what is in place. The same outputs under the same manifest were audited before, so once is enough."""
+    key = key_of({"version": __version__, "manifest": session.manifest.digest, **result.output_digests()}, "gate")
+    if session.state.complete == key and result.ok:
+        return
+    from shaderc_tool.audit.gate import audit_rules, audit_shaders
+
+    manifest = session.manifest
+    failed = {d.subject for d in result.diagnostics if d.severity is Severity.ERROR}
+    jobs = [job for job in manifest.shaders if job.symbol not in failed]
+
+    def read(output: str) -> bytes | None:
+        path = session.folder.path(output)
+        return path.read_bytes() if path.is_file() else None
+
+    result.diagnostics += audit_shaders(jobs, read, result.output_digests())
+    symbols = {job.symbol: job.output for job in jobs}
+    result.diagnostics += audit_rules(manifest.audit, symbols, {r.output: r.size for r in result.records if r.size})
+    session.state.complete = key if result.ok else ""
+
+
+def missing_metal(manifest: Manifest) -> ToolMissingError:
+    """The error for a Metal target on a machine with no Metal compiler."""
+    names = ", ".join(t.name for t in manifest.targets.values() if t.api == "metal")
+    return ToolMissingError(
+        Diagnostic(
+            "SP2003",
+            f"no Metal compiler was found for {names}",
+            cause="neither xcrun's `metal` nor the portable compiler of the `metal` extra is here",
+            fix="run `pip install 'shaderpack[metal]'`, or build the Vulkan half with `--target vulkan`",
+        )
+    )
+
+
+def _interrupted() -> Diagnostic:
+    return Diagnostic(
+        "SP3012",
+        "interrupted",
+        cause="Ctrl-C was pressed; every output is either whole and new or as it was",
+        fix="run the same command to go on where it stopped",
+    )

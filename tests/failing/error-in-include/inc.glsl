@@ -1,0 +1,2 @@
+// first
+uint f() { return nothing; }
