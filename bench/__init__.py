@@ -1,0 +1,1 @@
+"""Timings, side by side with the peer in one run, as ratios."""
