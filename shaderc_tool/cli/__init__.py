@@ -29,7 +29,8 @@ class _ReportedError(click.ClickException):
     def __init__(self, error: ShaderpackError) -> None:
         super().__init__(str(error))
         self.error = error
-        self.exit_code = error.exit_code
+        # click reads the code from the instance, as for its own exceptions.
+        self.exit_code = error.exit_code  # type: ignore[misc]
 
     def show(self, file: object = None) -> None:
         from shaderc_tool.cli.common import show_diagnostics
