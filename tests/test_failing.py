@@ -21,18 +21,29 @@ FAILING = Path(__file__).parent / "failing"
 CASES = sorted(path.name for path in FAILING.iterdir())
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_failure_is_reported_exactly(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _needs(name: str) -> str:
+    needs: str = json.loads((FAILING / name / "expect.json").read_text("utf-8")).get("needs", "")
+    return needs
+
+
+RUNS = [(name, family) for name in CASES for family in (("glslc", "glslang") if _needs(name) == "glsl" else ("auto",))]
+
+
+@pytest.mark.parametrize(("name", "family"), RUNS)
+def test_the_failure_is_reported_exactly(
+    name: str, family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "case"
     shutil.copytree(FAILING / name, folder)
     expected = json.loads((folder / "expect.json").read_text("utf-8"))
-    if expected.get("needs") == "glsl":
-        require_glsl()
+    if family != "auto":
+        require_glsl(family)
     if expected.get("needs") == "no-metal":
         monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
         monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("SHADERPACK_CACHE", str(tmp_path / "cache"))
     arguments = ["build", str(folder / "manifest.yaml"), "--out", str(tmp_path / "out"), "--format", "json"]
+    arguments += ["--glsl-toolchain", family]
     result = CliRunner().invoke(cli, arguments)
     found = json.loads(result.stdout)["diagnostics"]
     assert [_short(d, e) for d, e in _paired(found, expected["diagnostics"])] == expected["diagnostics"]

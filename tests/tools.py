@@ -35,9 +35,10 @@ def wheel_tool(name: str) -> Path | None:
     return None
 
 
-def require_glsl() -> None:
-    """A GLSL compiler and spirv-val, from the system or from the wheels."""
-    if not (shutil.which("glslc") or wheel_tool("glslangValidator")):
-        missing("a GLSL compiler")
+def require_glsl(family: str = "auto") -> None:
+    """A GLSL compiler of this family ("glslc", "glslang" or any) and spirv-val."""
+    have = {"glslc": shutil.which("glslc") is not None, "glslang": wheel_tool("glslangValidator") is not None}
+    if not have.get(family, any(have.values())):
+        missing(f"a GLSL compiler ({family})")
     if not (wheel_tool("spirv-val") or shutil.which("spirv-val")):
         missing("spirv-val")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from shaderc_tool.manifest.model import ShaderJob
 
 _GLSLC = re.compile(r"(?P<file>[^\n]*?):(?P<line>\d+): (?P<kind>error|warning): (?P<text>.*)")
 _GLSLC_BARE = re.compile(r"(?P<file>[^\n:]+): (?P<kind>error|warning): (?P<text>.*)")
+_GLSLANG_BARE = re.compile(r"(?P<kind>ERROR|WARNING): (?P<text>Linking .*)")
 _GLSLANG = re.compile(r"(?P<kind>ERROR|WARNING): (?P<file>[^\n]*?):(?P<line>\d+): (?P<text>.*)")
 _MISSING_INCLUDE = re.compile(r"Cannot find or open include file|could not process include directive", re.I)
 
@@ -21,8 +23,13 @@ def from_tool_text(done: Completed, root: Path, subject: str, family: str) -> li
     """The compiler's messages as diagnostics, paths relative to `root`; repeated ones once."""
     text = (done.stderr + b"\n" + done.stdout).decode("utf-8", "replace")
     found: dict[tuple[str, str], Diagnostic] = {}
-    for kind, file, line, message in _messages(text, family):
-        place = Place(_relative(file, root), line)
+    messages = list(_messages(text, family))
+    # A link error without a place only repeats that the compile before it failed.
+    placed = any(kind == "error" and line for kind, _, line, _ in messages)
+    for kind, file, line, message in messages:
+        if placed and kind == "error" and not line:
+            continue
+        place = Place(_relative(file, root), line) if file else None
         diagnostic = _message(kind, place, message, subject)
         found.setdefault((str(place), message), diagnostic)
     return list(found.values())
@@ -41,17 +48,27 @@ def failure(done: Completed, tool: str, job: ShaderJob, made: Path, messages: li
 
 
 def _messages(text: str, family: str) -> Iterator[tuple[str, str, int, str]]:
+    placed, bare = (_GLSLC, _GLSLC_BARE) if family == "glslc" else (_GLSLANG, _GLSLANG_BARE)
     for line in text.splitlines():
-        match = (_GLSLC if family == "glslc" else _GLSLANG).fullmatch(line)
-        if match:
-            yield match["kind"].lower(), match["file"], int(match["line"]), match["text"]
-        elif family == "glslc" and (match := _GLSLC_BARE.fullmatch(line)):
-            yield match["kind"], match["file"], 0, match["text"]
+        match = placed.fullmatch(line)
+        if match and "compilation terminated" not in match["text"]:
+            yield match["kind"].lower(), match["file"], int(match["line"]), match["text"].strip()
+        elif match is None and (match := bare.fullmatch(line)):
+            yield match["kind"].lower(), match.groupdict().get("file", ""), 0, match["text"].strip()
 
 
-def _message(kind: str, place: Place, message: str, subject: str) -> Diagnostic:
+def _message(kind: str, place: Place | None, message: str, subject: str) -> Diagnostic:
     if kind == "warning":
         return Diagnostic("SP3003", message, place, subject=subject, severity=Severity.WARNING)
+    if "Missing entry point" in message:
+        return Diagnostic(
+            "SP4003",
+            f"{subject}: no compute entry point «main»",
+            place,
+            cause=message,
+            fix="name the function as the host expects it",
+            subject=subject,
+        )
     if _MISSING_INCLUDE.search(message):
         return Diagnostic(
             "SP3011",
@@ -68,7 +85,8 @@ def _message(kind: str, place: Place, message: str, subject: str) -> Diagnostic:
 
 def _relative(file: str, root: Path) -> str:
     base = str(root) + os.sep
-    return file[len(base) :].replace(os.sep, "/") if file.startswith(base) else file
+    relative = file[len(base) :] if file.startswith(base) else file
+    return posixpath.normpath(relative.replace(os.sep, "/"))
 
 
 def _crash(done: Completed, tool: str, job: ShaderJob) -> Diagnostic:
