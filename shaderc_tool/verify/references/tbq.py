@@ -62,14 +62,14 @@ class TbqFormat:
         inverse = np.float32(1) / np.where(rms == 0, np.float32(1), rms)
         codes = nearest_code(y * inverse[..., None], self.midpoints.astype(np.float32))
         codes = np.where(rms[..., None] == 0, 0, codes)
-        packed = np.concatenate((common.fp16_bytes(rms), self._pack(codes)), axis=-1)
+        packed = np.concatenate((common.fp16_bytes(rms), self.pack(codes)), axis=-1)
         return packed.reshape(len(rows), self.row_bytes)
 
     def rotated(self, blocks: U8) -> F64:
         """[n, row_bytes] → [n, 128] decoded values in the rotated basis: d times the centroid."""
         b = blocks.reshape(-1, self.blocks_per_row, self.block_bytes)
         d = common.fp16_value(b[..., :2])
-        return (d[..., None] * self.centroids[self._unpack(b[..., 2:])]).reshape(-1, HEAD_DIM)
+        return (d[..., None] * self.centroids[self.unpack(b[..., 2:])]).reshape(-1, HEAD_DIM)
 
     def decode(self, blocks: U8) -> F64:
         """[n, row_bytes] → [n, 128] float64."""
@@ -97,13 +97,13 @@ class TbqFormat:
         margins: F64 = np.minimum(codes, common.rounding_distance(rms, 10, -14)).min(axis=-1)
         return margins
 
-    def _pack(self, codes: Ints) -> U8:
+    def pack(self, codes: Ints) -> U8:
         if self.bits == 4:
             return (codes[..., :16] | codes[..., 16:] << 4).astype(np.uint8)
         bits = (codes[..., None] >> np.arange(3)) & 1
         return np.packbits(bits.reshape(*codes.shape[:-1], 3 * BLOCK), axis=-1, bitorder="little")
 
-    def _unpack(self, qs: U8) -> Ints:
+    def unpack(self, qs: U8) -> Ints:
         if self.bits == 4:
             return np.concatenate((qs & 15, qs >> 4), axis=-1).astype(np.int64)
         bits = np.unpackbits(qs, axis=-1, bitorder="little").reshape(*qs.shape[:-1], BLOCK, 3)
