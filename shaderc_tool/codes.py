@@ -68,6 +68,14 @@ CODES: Final[dict[str, str]] = {
     "SP4023": "the library's language version differs",
     "SP4024": "the library has no functions",
     "SP4025": "functions were lost or added between compile and link",
+    "SP4040": "one name is declared twice with different content",
+    "SP4041": "a duplicate declaration cannot be removed",
+    "SP4042": "an embed marker cannot be resolved",
+    "SP4043": "a file includes itself",
+    "SP4044": "two headers share an include guard",
+    "SP4045": "a file ends inside a comment or a conditional",
+    "SP4046": "a macro is defined again with another body",
+    "SP4047": "an include cannot be inlined",
     # --- verification
     # --- patches
     # --- cache and file system

@@ -1,11 +1,13 @@
-"""What the tests of this folder share: running a tool, and finding LLVM's under Debian's versioned names."""
+"""What the tests of this folder share: running a tool, finding LLVM's under versioned names, merging source texts."""
 
 from __future__ import annotations
 
-import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
+from shaderc_tool.diagnostics import Diagnostic
+from shaderc_tool.emit.msl_merge import MergedSource, merge_msl
 from tests.tools import require_tool
 
 
@@ -19,5 +21,19 @@ def run(*argv: str | Path, cwd: Path) -> str:
 
 def llvm_tool(name: str) -> str:
     """`name`, or the same with a version behind it: some packages install no other."""
-    names = (name, *(f"{name}-{version}" for version in range(14, 22)))
-    return str(require_tool(next(filter(shutil.which, names), name)))
+    return require_tool(name, *(f"{name}-{version}" for version in range(14, 22)))
+
+
+def merge(files: Mapping[str, str], *roots: str, **options: object) -> MergedSource:
+    """Merge texts by name; without `roots` the root is `main.metal`."""
+    return merge_msl(roots or ("main.metal",), files.get, **options)  # type: ignore[arg-type]
+
+
+def codes(merged: MergedSource) -> list[str]:
+    return [d.code for d in merged.diagnostics]
+
+
+def only(merged: MergedSource) -> Diagnostic:
+    """The one diagnostic that there must be."""
+    (diagnostic,) = merged.diagnostics
+    return diagnostic
