@@ -6,33 +6,14 @@ bytes are put into the finished object. A payload of 100 MB then costs its own s
 
 from __future__ import annotations
 
-import enum
 import hashlib
 import struct
 from collections.abc import Iterable
 from typing import Final
 
-from shaderc_tool.emit.payload import Payload, require_distinct
+from shaderc_tool.emit.assembler import MACHO_SECTION
+from shaderc_tool.emit.payload import ALIGNMENT, Naming, Payload, require_distinct
 from shaderc_tool.emit.targets import ObjectTarget, packed_version
-
-ALIGNMENT: Final = 16
-"""Alignment of every payload, in bytes. Metal and Vulkan need 4; a loader may want to read vectors."""
-
-
-class Naming(enum.Enum):
-    """The names of the C objects that a payload defines; the object format adds its underscore."""
-
-    START_END = ("_start", "_end", "_size")
-    """`<symbol>_start[]`, `<symbol>_end[]` (bytes) and `<symbol>_size` (uint64_t), as embedded Metal
-    libraries use.
-    """
-
-    DATA_LEN = ("_data", "_len")
-    """`<symbol>_data[]` (bytes) and `<symbol>_len` (uint64_t), as `c_header` declares."""
-
-    def names(self, symbol: str) -> tuple[str, ...]:
-        """The C names for one payload."""
-        return tuple(symbol + suffix for suffix in self.value)
 
 
 def object_symbols(target: ObjectTarget, payloads: Iterable[Payload], naming: Naming) -> tuple[str, ...]:
@@ -58,7 +39,7 @@ def write_object(
     """
     ordered = tuple(payloads)
     require_distinct(ordered)
-    where = section or ("__DATA,__const" if target.is_apple else _READ_ONLY[target.platform])
+    where = section or (MACHO_SECTION if target.is_apple else _READ_ONLY[target.platform])
     _require_section(target, where)
     text = _module(target, ordered, naming, where, private_extern)
     image = bytearray(_assemble(text, _triple(target)))

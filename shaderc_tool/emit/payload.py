@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Final
+
+ALIGNMENT: Final = 16
+"""Alignment of every payload, in bytes. Metal and Vulkan need 4; a loader may want to read vectors."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _PATH_TEXT = re.compile(r'[^"*\\\x00-\x1f\x7f]+\Z')
@@ -54,6 +59,22 @@ class Payload:
         return hashlib.sha256(self.data).hexdigest()
 
 
+class Naming(enum.Enum):
+    """The names of the C objects that a payload defines; the object format adds its underscore."""
+
+    START_END = ("_start", "_end", "_size")
+    """`<symbol>_start[]`, `<symbol>_end[]` (bytes) and `<symbol>_size` (uint64_t), as embedded Metal
+    libraries use.
+    """
+
+    DATA_LEN = ("_data", "_len")
+    """`<symbol>_data[]` (bytes) and `<symbol>_len` (uint64_t), as `c_header` declares."""
+
+    def names(self, symbol: str) -> tuple[str, ...]:
+        """The C names for one payload."""
+        return tuple(symbol + suffix for suffix in self.value)
+
+
 def require_distinct(payloads: tuple[Payload, ...]) -> None:
     """ValueError when two payloads would define the same symbols."""
     seen: set[str] = set()
@@ -61,3 +82,10 @@ def require_distinct(payloads: tuple[Payload, ...]) -> None:
         if payload.symbol in seen:
             raise ValueError(f"payload symbol {payload.symbol} is used twice")
         seen.add(payload.symbol)
+
+
+def prefixed(pack: str, name: str) -> str:
+    """`name` as a symbol of the pack: two packs in one program must not define the same symbols."""
+    prefix = c_identifier(pack).lower()
+    symbol = c_identifier(name)
+    return symbol if symbol.lower().startswith(f"{prefix}_") else f"{prefix}_{symbol}"

@@ -18,13 +18,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from shaderc_tool.emit import storage_asm, storage_c
+from shaderc_tool.emit import storage_c
+from shaderc_tool.emit.assembler import assembler
 from shaderc_tool.emit.c_header import header_name
-from shaderc_tool.emit.payload import Payload, require_distinct
+from shaderc_tool.emit.payload import Naming, Payload, require_distinct
 from shaderc_tool.formats.depfile import write_depfile
 
+
+def _incbin(pack: str, payloads: tuple[Payload, ...]) -> str:
+    return assembler(pack, payloads, Naming.DATA_LEN)
+
+
 _WRITERS: Final[dict[str, tuple[str, Callable[[str, tuple[Payload, ...]], str]]]] = {
-    "incbin": (".S", storage_asm.incbin),
+    "incbin": (".S", _incbin),
     "string": (".c", storage_c.string),
     "words": (".c", storage_c.words),
     "hex": (".cpp", storage_c.hex_bytes),

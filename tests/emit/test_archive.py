@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shaderc_tool.emit.archive import Member, darwin_archive, gnu_archive, universal
-from shaderc_tool.emit.objects import Naming, object_symbols, write_object
-from shaderc_tool.emit.payload import Payload
+from shaderc_tool.emit.objects import object_symbols, write_object
+from shaderc_tool.emit.payload import Naming, Payload
 from shaderc_tool.emit.targets import ObjectTarget
 from tests.emit.support import llvm_tool, run
 from tests.tools import require_tool

@@ -11,8 +11,8 @@ import lief
 import pytest
 
 from shaderc_tool.emit.c_header import c_header, header_name
-from shaderc_tool.emit.objects import ALIGNMENT, Naming, object_symbols, write_object
-from shaderc_tool.emit.payload import Payload
+from shaderc_tool.emit.objects import object_symbols, write_object
+from shaderc_tool.emit.payload import ALIGNMENT, Naming, Payload
 from shaderc_tool.emit.targets import PLATFORMS, ObjectTarget, packed_version
 from tests.emit.support import llvm_tool, run
 from tests.tools import require_tool

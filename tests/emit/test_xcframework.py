@@ -7,8 +7,8 @@ import lief
 import pytest
 
 from shaderc_tool.emit.archive import Member, darwin_archive
-from shaderc_tool.emit.objects import Naming, object_symbols, write_object
-from shaderc_tool.emit.payload import Payload
+from shaderc_tool.emit.objects import object_symbols, write_object
+from shaderc_tool.emit.payload import Naming, Payload
 from shaderc_tool.emit.targets import ObjectTarget
 from shaderc_tool.emit.xcframework import LibrarySlice, xcframework
 from tests.emit.support import llvm_tool, run
