@@ -1,0 +1,28 @@
+// y[row] = <decode(key row), q> for Q4_POLAR keys: one row a work-group.
+// The decoder ends with a Hadamard transform, which is symmetric, so it is applied to q instead of to every key.
+
+#version 450
+#extension GL_GOOGLE_include_directive : require
+
+#define KEY_BINDING 0
+
+#include "group_index.glsl"
+#include "hadamard.glsl"
+#include "polar_block.glsl"
+#include "polar_mv_args.glsl"
+#include "reduce.glsl"
+
+void main() {
+    uint lane = gl_LocalInvocationID.x;
+    uint row = folded_xy();
+    if (args.head_dim != HEAD_DIM || row >= args.n_rows) {
+        return;
+    }
+    load_polar_table(lane);
+    vec4 transformed = hadamard(load_query(lane), lane, LANES);
+    vec4 elements = polar_elements(args.k_offset_bytes + row * POLAR_BLOCK_BYTES, lane, args.use_qjl != 0u);
+    float sum = sum_lanes(dot(transformed, elements), lane, LANES);
+    if (lane == 0u) {
+        y[args.y_offset + row] = sum;
+    }
+}
