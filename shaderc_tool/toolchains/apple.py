@@ -148,7 +148,7 @@ def lint_math(math: str, place: Place | None, *, allowed: bool = False) -> tuple
 
 
 _BFLOAT = re.compile(r"\bbfloat[234]?\b")
-_NOT_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
+_NOT_CODE = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
 _GUARD = re.compile(r"__HAVE_BFLOAT__|__METAL_VERSION__")
 
 

@@ -14,8 +14,12 @@ XCODE_ARGV: Final = ("xcodebuild", "-version")
 DOWNLOAD: Final = "xcodebuild -downloadComponent MetalToolchain"
 SELECT_XCODE: Final = "sudo xcode-select -s /Applications/Xcode.app/Contents/Developer"
 
+_ENOUGH: Final = 1 << 16
+"""Characters that are looked at. A tool that cannot run says so at once; a compiler may print megabytes."""
+
 # The mount of the component has a random suffix that changes at every boot.
-_CRYPTEX = re.compile(r"[^\s'\"]*com\.apple\.MobileAsset\.MetalToolchain-[^\s'\"]*/bin/[\w-]+")
+# The look-behind lets a match start only where a word starts; without it a megabyte of text takes minutes.
+_CRYPTEX = re.compile(r"(?<![^\s'\"])[^\s'\"]*com\.apple\.MobileAsset\.MetalToolchain-[^\s'\"]*/bin/[\w-]+")
 _GONE = re.compile(r"no such file|does not exist|doesn't exist|not found|unable to spawn|can't exec", re.IGNORECASE)
 _NO_XCODE = re.compile(
     r"invalid active developer path|unable to get active developer directory|no developer tools were found",
@@ -27,7 +31,6 @@ _NO_SDK = re.compile(r"SDK [\"'](?P<sdk>[\w.]+)[\"'] cannot be located", re.IGNO
 _NO_COMPONENT = re.compile(r"missing Metal Toolchain", re.IGNORECASE)
 _ALREADY = re.compile(r"already installed for Metal Toolchain (?P<build>\w+)", re.IGNORECASE)
 
-_FIELD = re.compile(r"^\s*(?P<name>[A-Z][\w ]+?): (?P<value>.+?)\s*$", re.MULTILINE)
 _XCODE_BUILD = re.compile(r"^Build version (?P<build>\w+)", re.MULTILINE)
 # `17B54` and `17B55` belong together: the number and the letter name the release, the rest counts its builds.
 _RELEASE = re.compile(r"\d+[A-Z]")
@@ -52,7 +55,8 @@ class Host:
 
 def parse_component(text: str) -> Component | None:
     """The component in `xcodebuild -showComponent` text; None when the text names no status."""
-    fields = {match["name"]: match["value"] for match in _FIELD.finditer(text)}
+    pairs = (line.partition(": ") for line in text.splitlines())
+    fields = {name.strip(): value.strip() for name, colon, value in pairs if colon}
     if "Status" not in fields:
         return None
     return Component(
@@ -76,7 +80,7 @@ def diagnose(exit_status: int, stdout: str, stderr: str, tool: str, host: Host |
     """
     if exit_status == 0:
         return None
-    text = f"{stderr}\n{stdout}".strip()
+    text = f"{stderr}\n{stdout}".strip()[:_ENOUGH]
     if (match := _CRYPTEX.search(text)) and _GONE.search(text):
         return _moved(tool, match[0], text)
     if _NO_COMPONENT.search(text) or _ALREADY.search(text):

@@ -23,7 +23,7 @@ _KIND = r"(?P<kind>fatal error|error|warning|note|remark)"
 _PLACED = re.compile(rf"(?P<file>.+?):(?P<line>\d+):(?:(?P<column>\d+):)? {_KIND}: (?P<text>.*)")
 _FILE_ONLY = re.compile(rf"(?P<file>.+?): {_KIND}: (?P<text>.*)")
 _BARE = re.compile(rf"{_KIND}: (?P<text>.*)")
-_INCLUDED = re.compile(r"(?:In file included|\s+)from (?P<file>.+?):(?P<line>\d+)(?::\d+)?[,:]")
+_INCLUDED = re.compile(r"In file included from (?P<file>.+?):(?P<line>\d+)(?::\d+)?[,:]")
 
 
 @dataclass
@@ -55,7 +55,7 @@ def parse(text: str, *, subject: str = "", read: Read | None = None) -> tuple[Di
     """
     findings: list[_Finding] = []
     included: list[Related] = []
-    for line in text.splitlines():
+    for line in text.replace("\r\n", "\n").split("\n"):
         if chain := _INCLUDED.match(line):
             included.append(Related(Place(chain["file"], int(chain["line"])), "included from here"))
             continue
