@@ -77,6 +77,15 @@ CODES: Final[dict[str, str]] = {
     "SP4046": "a macro is defined again with another body",
     "SP4047": "an include cannot be inlined",
     # --- verification
+    "SP5400": "AIR cannot run on this system",
+    "SP5401": "the kernel uses something that the CPU engine does not model",
+    "SP5402": "buffers, constants or sizes do not fit the kernel",
+    "SP5403": "out-of-bounds access",
+    "SP5404": "barrier divergence",
+    "SP5405": "deadlock",
+    "SP5406": "time limit exceeded",
+    "SP5407": "private stack overflow",
+    "SP5408": "simdgroup matrix operation with missing lanes",
     # --- patches
     # --- cache and file system
     "SP7001": "a file cannot be written",

@@ -1,0 +1,85 @@
+"""Runs Metal kernels on the CPU from their AIR, Apple's or our own, without a Mac.
+
+    import numpy as np
+    from shaderc_tool.verify.air_cpu import run
+
+    x = np.ones(1000, np.float32)
+    run(open("default.metallib", "rb").read(), "scale", buffers=[x, np.float32(2)], threads=(1000,), threadgroup=(64,))
+
+A kernel is specialised, compiled by LLVM, and run with one fiber per GPU thread. Threadgroup barriers and simdgroup
+operations behave as on a GPU with simdgroups of 32 lanes, divergent and partial groups included. Out-of-bounds access,
+barrier divergence, deadlock and endless loops become errors. Functions without a model are named, never guessed.
+
+Results are not bit-equal to a GPU's: order of reductions, `fast_` functions, fused multiply-add and denormals differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shaderc_tool.verify.air_cpu.compiler import compile_kernel
+from shaderc_tool.verify.air_cpu.errors import (
+    AirCpuError,
+    BarrierDivergenceError,
+    DeadlockError,
+    DispatchError,
+    IncompleteSimdgroupError,
+    NotModelledError,
+    OutOfBoundsError,
+    StackOverflowError,
+    TimeLimitError,
+)
+from shaderc_tool.verify.air_cpu.kernel import Kernel, Result
+from shaderc_tool.verify.air_cpu.library import kernel_bitcode
+from shaderc_tool.verify.air_cpu.memory import Buffer, Buffers
+
+__all__ = [
+    "AirCpuError",
+    "BarrierDivergenceError",
+    "Buffer",
+    "Buffers",
+    "DeadlockError",
+    "DispatchError",
+    "IncompleteSimdgroupError",
+    "Kernel",
+    "NotModelledError",
+    "OutOfBoundsError",
+    "Result",
+    "StackOverflowError",
+    "TimeLimitError",
+    "load",
+    "run",
+]
+
+
+def load(library: Any, kernel: str, *, constants: Mapping[int | str, Any] | None = None) -> Kernel:
+    """Compile one kernel.
+
+    `library` is the bytes of a metallib or of one AIR module, or a parsed library. `constants` gives function constants
+    by index or name. Raises `FormatError`, `DispatchError`, `NotModelledError`.
+    """
+    return Kernel(compile_kernel(kernel_bitcode(library, kernel), kernel, constants or {}))
+
+
+def run(
+    library: Any,
+    kernel: str,
+    *,
+    buffers: Buffers,
+    threadgroup: Sequence[int],
+    grid: Sequence[int] | None = None,
+    threads: Sequence[int] | None = None,
+    constants: Mapping[int | str, Any] | None = None,
+    threadgroup_memory: Mapping[int, int] | None = None,
+    time_limit: float = 60.0,
+) -> Result:
+    """Compile and dispatch one kernel; see `load` and `Kernel.dispatch`."""
+    return load(library, kernel, constants=constants).dispatch(
+        buffers,
+        threadgroup=threadgroup,
+        grid=grid,
+        threads=threads,
+        threadgroup_memory=threadgroup_memory,
+        time_limit=time_limit,
+    )

@@ -1,0 +1,264 @@
+"""From the bitcode of one kernel to machine code in this process."""
+
+from __future__ import annotations
+
+import functools
+import platform
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Final
+
+from shaderc_tool.formats.air import AirModule, EntryPoint, FunctionConstant, read_air_text
+from shaderc_tool.formats.bitcode import disassemble
+from shaderc_tool.verify.air_cpu import irtext
+from shaderc_tool.verify.air_cpu.control import MAX_PARAMETERS
+from shaderc_tool.verify.air_cpu.errors import AirCpuError, DispatchError, NotModelledError
+from shaderc_tool.verify.air_cpu.instrument import Instrumenter, Site
+from shaderc_tool.verify.air_cpu.lower import Lowered, lower, unique_declares
+from shaderc_tool.verify.air_cpu.trampoline import Trampoline
+
+if TYPE_CHECKING:
+    from llvmlite.binding import ExecutionEngine, ModuleRef, TargetMachine
+
+_SPILL_BYTES: Final = 96 * 1024  # room for spilled registers and library calls beside declared private arrays
+_SCALARS: Final = {
+    "bool": "i8", "char": "i8", "uchar": "i8", "short": "i16", "ushort": "i16", "int": "i32", "uint": "i32",
+    "long": "i64", "ulong": "i64", "half": "half", "float": "float",
+}  # fmt: skip
+
+
+@dataclass
+class Compiled:
+    """Machine code of one kernel, specialised for its function constants."""
+
+    module: AirModule
+    entry: EntryPoint
+    engine: ExecutionEngine
+    sites: list[Site]
+    globals: list[tuple[str, str, int]]
+    parameters: list[tuple[str, str]]
+    stack_bytes: int
+    text: str
+
+
+def compile_kernel(bitcode: bytes, name: str, constants: Mapping[int | str, Any]) -> Compiled:
+    """Compile one kernel. `constants` gives function constants by index or name.
+
+    Raises `FormatError`, `DispatchError` for constants, `NotModelledError`, `AirCpuError` for other systems.
+    """
+    switch = _switch_file()
+    text = disassemble(bitcode)
+    module = read_air_text(text)
+    entry = _entry(module, name)
+    lowered = lower(text, name, _constants(module, text, constants))
+    cut = irtext.parse(_optimised(lowered.text))
+    kernel = next(function for function in cut.functions if function.name.strip('"') == name)
+    if len(kernel.parameters) > MAX_PARAMETERS:
+        raise NotModelledError((f"a kernel with {len(kernel.parameters)} parameters",), subject=name)
+    parameters = list(kernel.parameters)
+    trampoline = Trampoline(entry, kernel.name, parameters).text()
+    instrumented = Instrumenter(cut, lowered.calls, name).run()
+    parts = [
+        instrumented.text,
+        _resource("runtime.ll"),
+        _resource(switch),
+        trampoline,
+        _poison(entry, instrumented.globals),
+        *_used_models(lowered, instrumented.text),
+        "declare void @llvm.memset.p0i8.i64(i8*, i8, i64, i1)",
+    ]
+    final = unique_declares("\n".join(parts))
+    engine = _engine(final)
+    stack = instrumented.stack_bytes + _SPILL_BYTES
+    return Compiled(
+        module,
+        entry,
+        engine,
+        instrumented.sites,
+        instrumented.globals,
+        parameters,
+        (stack + 4095) // 4096 * 4096,
+        final,
+    )
+
+
+def _used_models(lowered: Lowered, text: str) -> list[str]:
+    return [item.text for item in lowered.calls.values() if f"@{item.symbol}(" in text]
+
+
+def _entry(module: AirModule, name: str) -> EntryPoint:
+    for entry in module.entry_points:
+        if entry.name == name:
+            if entry.stage != "kernel":
+                raise NotModelledError((f"a {entry.stage} function",), subject=name)
+            return entry
+    names = ", ".join(entry.name for entry in module.entry_points)
+    raise DispatchError(f"no kernel {name!r} in the module", subject=name, cause=f"it has: {names or 'none'}")
+
+
+def _resource(name: str) -> str:
+    return (resources.files(__package__ or "") / name).read_text("utf-8")
+
+
+def _switch_file() -> str:
+    machine = platform.machine().lower()
+    file = {
+        "x86_64": "switch_x86_64.ll",
+        "amd64": "switch_x86_64.ll",
+        "aarch64": "switch_aarch64.ll",
+        "arm64": "switch_aarch64.ll",
+    }.get(machine)
+    if not file or sys.platform == "win32":
+        raise AirCpuError(
+            f"AIR cannot run on {sys.platform} {machine}",
+            cause="the context switch is written for the Linux and macOS calling conventions of x86-64 and AArch64",
+            fix="verify on one of these systems, or use another backend",
+        )
+    return file
+
+
+# --- function constants
+
+
+def _constants(module: AirModule, text: str, values: Mapping[int | str, Any]) -> dict[str, str]:
+    """Function constants by IR symbol, as IR literals. Metal requires all that the kernel does not ask about."""
+    found: dict[str, str] = {}
+    missing = []
+    known: set[int | str] = set()
+    for constant in module.function_constants:
+        known |= {constant.index, constant.name}
+        if constant.index in values or constant.name in values:
+            value = values[constant.index] if constant.index in values else values[constant.name]
+            found[constant.symbol] = _literal(constant, value)
+        elif f"is_function_constant_defined({_pointer_to(constant.symbol)}" not in text:
+            missing.append(f"{constant.name} ({constant.type_name}, index {constant.index})")
+    if missing:
+        raise DispatchError(
+            f"function constants without a value: {', '.join(missing)}", fix="pass them in constants={index: value}"
+        )
+    unknown = sorted(map(str, set(values) - known))
+    if unknown and not module.function_constants:
+        raise DispatchError(f"the kernel has no function constants, but got {', '.join(unknown)}")
+    return found
+
+
+def _pointer_to(symbol: str) -> str:
+    return f"@{symbol}"
+
+
+def _literal(constant: FunctionConstant, value: Any) -> str:
+    kind = _SCALARS.get(constant.type_name)
+    if kind is None:
+        raise NotModelledError((f"a function constant of type {constant.type_name}",), subject=constant.name)
+    if kind in ("half", "float"):
+        from shaderc_tool.verify.air_cpu.intrinsics.signature import float_constant
+
+        if kind == "float":
+            return float_constant(float(value))
+        import struct
+
+        return f"0xH{struct.unpack('<H', struct.pack('<e', float(value)))[0]:04X}"
+    return str(int(value))
+
+
+# --- threadgroup memory holds garbage when a threadgroup starts; all ones are a NaN in every float type
+
+
+def _poison(entry: EntryPoint, variables: list[tuple[str, str, int]]) -> str:
+    lines = []
+    for index, (name, kind, size) in enumerate(variables):
+        if kind.endswith("addrspace(3)"):
+            plain = f"i8 addrspace(3)* bitcast ({kind}* @{name} to i8 addrspace(3)*)"
+            lines.append(f"  %g{index} = addrspacecast {plain} to i8*")
+            lines.append(f"  call void @llvm.memset.p0i8.i64(i8* %g{index}, i8 -1, i64 {size}, i1 false)")
+    for argument in entry.arguments:
+        if not is_threadgroup(argument.address_space):
+            continue
+        n = argument.position
+        for side, index in (("low", 0), ("high", 1)):
+            place = f"getelementptr ([128 x [2 x i64]], [128 x [2 x i64]]* @spk.bounds, i64 0, i64 {n}, i64 {index})"
+            lines.append(f"  %{side}{n} = load i64, i64* {place}")
+        lines.append(f"  %size{n} = sub i64 %high{n}, %low{n}")
+        lines.append(f"  %at{n} = inttoptr i64 %low{n} to i8*")
+        lines.append(f"  call void @llvm.memset.p0i8.i64(i8* %at{n}, i8 -1, i64 %size{n}, i1 false)")
+    body = "\n".join(lines)
+    return f"define internal void @spk.poison() nounwind {{\n{body}\n  ret void\n}}"
+
+
+def is_threadgroup(space: int | None) -> bool:
+    """Whether an address space is threadgroup memory."""
+    return space == 3
+
+
+# --- LLVM
+
+
+@functools.cache
+def _initialise() -> None:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()
+
+
+def _new_machine() -> TargetMachine:
+    """A description of this processor. An engine takes possession of the one it is made with."""
+    import llvmlite.binding as llvm
+
+    _initialise()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2, jit=True
+    )
+
+
+@functools.cache
+def _shared_machine() -> TargetMachine:
+    return _new_machine()
+
+
+def _parsed(text: str) -> ModuleRef:
+    import llvmlite.binding as llvm
+
+    machine = _shared_machine()
+    try:
+        module = llvm.parse_assembly(text, context=llvm.create_context())
+        module.verify()
+    except RuntimeError as error:
+        raise AirCpuError(
+            "the lowered module is not valid LLVM IR", cause=str(error).strip(), fix="report this kernel"
+        ) from error
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    return module
+
+
+def _run_passes(module: ModuleRef) -> None:
+    import llvmlite.binding as llvm
+
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = False
+    options.slp_vectorization = False
+    options.loop_unrolling = True
+    builder = llvm.create_pass_builder(_shared_machine(), options)
+    builder.getModulePassManager().run(module, builder)
+
+
+def _optimised(text: str) -> str:
+    module = _parsed(text)
+    _run_passes(module)
+    return str(module)
+
+
+def _engine(text: str) -> ExecutionEngine:
+    import llvmlite.binding as llvm
+
+    module = _parsed(text)
+    _run_passes(module)
+    engine = llvm.create_mcjit_compiler(module, _new_machine())
+    engine.finalize_object()
+    engine.run_static_constructors()
+    return engine
