@@ -9,6 +9,7 @@ from shaderc_tool import __version__
 from shaderc_tool.build import shaders
 from shaderc_tool.build.package import package_shaders, remove_orphans
 from shaderc_tool.build.plan import key_of
+from shaderc_tool.build.quick import search_folders
 from shaderc_tool.build.records import BuildResult
 from shaderc_tool.build.report_file import write_reports
 from shaderc_tool.build.session import BuildRequest, Progress, Quiet, Session, open_session
@@ -43,6 +44,7 @@ def build(request: BuildRequest, environment: Mapping[str, str], progress: Progr
         finally:
             session.save()
     result.processes = session.runner.started
+    result.looked_at = _looked_at(session, result, environment)
     result.seconds = time.perf_counter() - begun
     return result
 
@@ -101,6 +103,17 @@ def _gate(session: Session, result: BuildResult) -> None:
     symbols = {job.symbol: job.output for job in jobs}
     result.diagnostics += audit_rules(manifest.audit, symbols, {r.output: r.size for r in result.records if r.size})
     session.state.complete = key if result.ok else ""
+
+
+def _looked_at(session: Session, result: BuildResult, environment: Mapping[str, str]) -> list[str]:
+    """Every path whose change could change the next build."""
+    root = session.manifest.root
+    files = [root / name for name in session.state.files]
+    folders = {path.parent for path in files} | {root / name for name in session.manifest.include}
+    outputs = [session.folder.path(r.output) for r in result.records]
+    evidence = [*session.folder.root.glob("evidence-*.json"), session.folder.root]
+    paths = [session.request.manifest.absolute(), *files, *folders, *outputs, *evidence]
+    return [*map(str, paths), *search_folders(environment)]
 
 
 def missing_metal(manifest: Manifest) -> ToolMissingError:

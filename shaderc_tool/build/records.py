@@ -62,6 +62,12 @@ class BuildResult:
     toolchains: dict[str, str] = field(default_factory=dict)
     processes: int = 0
     seconds: float = 0.0
+    looked_at: list[str] = field(default_factory=list)
+
+    @property
+    def nothing_done(self) -> bool:
+        """True when every output was kept as it was."""
+        return bool(self.records) and all(r.status == KEPT for r in self.records)
 
     @property
     def ok(self) -> bool:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from shaderc_tool.build.folders import default_cache_folder
 from shaderc_tool.build.output import OutputFolder, write_atomically
 from shaderc_tool.build.pool import default_workers
 from shaderc_tool.build.process import ProcessRunner
 from shaderc_tool.build.records import ActionRecord
 from shaderc_tool.build.sources import SourceIndex
 from shaderc_tool.build.state import State, signature
-from shaderc_tool.build.store import Store, default_cache_folder
+from shaderc_tool.build.store import Store
 from shaderc_tool.manifest.model import Manifest
 from shaderc_tool.toolchains.discover import Finder, VersionMemory
 
@@ -100,7 +101,7 @@ def open_session(
     """Open everything for a build of `manifest`; reads the state, starts nothing."""
     folder = OutputFolder(request.out / manifest.pack)
     state = State.load(folder)
-    cache = default_cache_folder(environment)
+    cache = Path(default_cache_folder(environment))
     runner = ProcessRunner(environment)
 
     def probe(argv: list[str], env: Mapping[str, str]) -> tuple[int, str]:

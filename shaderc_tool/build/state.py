@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from shaderc_tool.build.output import PRIVATE, OutputFolder
+from shaderc_tool.build.quick import stamp
 
 STATE_FILE = f"{PRIVATE}/state.json"
 _FORMAT = 1
@@ -19,11 +20,7 @@ _FORMAT = 1
 
 def signature(path: Path) -> str:
     """A file's stat signature, "" when there is no file. The change time catches edits that keep the mtime."""
-    try:
-        stat = path.stat()
-    except OSError:
-        return ""
-    return f"{stat.st_mtime_ns}.{stat.st_ctime_ns}.{stat.st_size}.{stat.st_ino}"
+    return stamp(str(path))
 
 
 @dataclass

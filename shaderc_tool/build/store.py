@@ -11,9 +11,8 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,18 +20,6 @@ from shaderc_tool.build.output import write_atomically
 from shaderc_tool.diagnostics import ShaderpackError
 
 _LAYOUT = "v1"
-
-
-def default_cache_folder(environment: Mapping[str, str]) -> Path:
-    """`SHADERPACK_CACHE`, else the platform's cache folder."""
-    if given := environment.get("SHADERPACK_CACHE"):
-        return Path(given)
-    home = Path(environment.get("HOME") or environment.get("USERPROFILE") or "~").expanduser()
-    if sys.platform == "darwin":
-        return home / "Library/Caches/shaderpack"
-    if sys.platform == "win32":
-        return Path(environment.get("LOCALAPPDATA", str(home))) / "shaderpack/cache"
-    return Path(environment.get("XDG_CACHE_HOME") or home / ".cache") / "shaderpack"
 
 
 @dataclass(frozen=True)

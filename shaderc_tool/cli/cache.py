@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import click
 
-from shaderc_tool.build.store import Store, default_cache_folder
+from shaderc_tool.build.folders import default_cache_folder
+from shaderc_tool.build.store import Store
 
 _MIB = 1024 * 1024
 _DAY = 86400.0
 
 
 def _store() -> Store:
-    return Store(default_cache_folder(os.environ))
+    return Store(Path(default_cache_folder(os.environ)))
 
 
 @click.group("cache")

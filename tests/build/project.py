@@ -32,7 +32,8 @@ layout(push_constant) uniform Push { uint n; } push;
 FILES = {
     "manifest.yaml": MANIFEST,
     "src/add.comp": HEAD + '#include "common.glsl"\nvoid main() { b[push.n] = helper(a[0]) + OFFSET; }\n',
-    "src/mul.comp": HEAD + '#include "common.glsl"\n#include "local.glsl"\nvoid main() { b[0] = helper(a[1]) * two; }\n',
+    "src/mul.comp": HEAD
+    + '#include "common.glsl"\n#include "local.glsl"\nvoid main() { b[0] = helper(a[1]) * two; }\n',
     "src/local.glsl": "const float two = 2.0;\n",
     "src/plain.comp": HEAD + BUFFERS + "void main() { b[0] = a[0]; }\n",
     "inc/common.glsl": BUFFERS + "const float OFFSET = 1.0;\nfloat helper(float x) { return x + 0.5; }\n",

@@ -176,7 +176,9 @@ def test_bytes_do_not_depend_on_place_or_order(project: Project, tmp_path: Path)
     (other.folder / "manifest.yaml").write_text("\n".join(text) + "\n")
     assert other.build(jobs=3).ok
     ours, theirs = project.files(), other.files()
-    assert {n: d for n, d in ours.items() if n.endswith(".spv")} == {n: d for n, d in theirs.items() if n.endswith(".spv")}
+    assert {n: d for n, d in ours.items() if n.endswith(".spv")} == {
+        n: d for n, d in theirs.items() if n.endswith(".spv")
+    }
     text[6], text[8] = text[8], text[6]
     (other.folder / "manifest.yaml").write_text("\n".join(text) + "\n")
     other.build()

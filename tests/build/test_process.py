@@ -18,7 +18,9 @@ def python(code: str) -> list[str]:
 
 
 def test_status_and_both_texts(tmp_path: Path) -> None:
-    done = ProcessRunner().run(python("import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)"), cwd=tmp_path)
+    done = ProcessRunner().run(
+        python("import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)"), cwd=tmp_path
+    )
     assert (done.status, done.ok) == (3, False)
     assert done.text == "err\nout"
     assert done.how_it_ended() == "exited with status 3"

@@ -9,7 +9,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shaderc_tool.build.store import Store, default_cache_folder
+from shaderc_tool.build.folders import default_cache_folder
+from shaderc_tool.build.store import Store
 
 KEY = "ab" + "0" * 62
 OTHER = "cd" + "0" * 62
@@ -90,5 +91,5 @@ def test_a_store_that_cannot_be_written_fails_no_build(tmp_path: Path) -> None:
 
 
 def test_the_folder_comes_from_the_environment() -> None:
-    assert default_cache_folder({"SHADERPACK_CACHE": "/c"}) == Path("/c")
-    assert default_cache_folder({"HOME": "/h", "XDG_CACHE_HOME": "/x"}) == Path("/x/shaderpack")
+    assert default_cache_folder({"SHADERPACK_CACHE": "/c"}) == "/c"
+    assert default_cache_folder({"HOME": "/h", "XDG_CACHE_HOME": "/x"}) == "/x/shaderpack"
