@@ -7,13 +7,13 @@ metadata (`air.kernel`, `air.version`, …), its globals and its declarations; f
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from shaderc_tool.formats.air_arguments import Argument, Output, read_arguments, read_outputs
 from shaderc_tool.formats.bitcode import disassemble
 from shaderc_tool.formats.errors import FormatError
-from shaderc_tool.formats.llvm_metadata import Metadata, Operand, Symbol, unescape
+from shaderc_tool.formats.llvm_metadata import Metadata, Operand, Symbol, split_operands, unescape
 from shaderc_tool.formats.llvm_types import TypeTable
 
 STAGES: Final = ("kernel", "vertex", "fragment", "object", "mesh", "intersection", "visible")
@@ -24,6 +24,7 @@ _DECLARED: Final = re.compile(r'^declare .*?@(?:"([^"]+)"|([-\w.$]+))\(', re.MUL
 _THREADGROUP_GLOBAL: Final = re.compile(
     r'^@(?:"([^"]+)"|([-\w.$]+)) = .*?addrspace\(3\) (?:externally_initialized )?global (.*)$', re.MULTILINE
 )
+_PARAMETER_SPACE: Final = re.compile(r"addrspace\((\d+)\)\*\Z")
 _TRIPLE_PARTS: Final = re.compile(r"air64(?:_v\d+)?-apple-([a-z]+)([\d.]*)(?:-(\w+))?\Z")
 _PLATFORMS: Final = {
     ("macosx", ""): "macos",
@@ -165,11 +166,12 @@ def _entry_points(metadata: Metadata, stage: str) -> list[EntryPoint]:
             raise FormatError(f"air.{stage} node of unknown shape: {node!r:.120}")
         attributes = [metadata.node(ref) for ref in node[3:]]
         sizes = [a[1] for a in attributes if len(a) == 2 and a[0] == "air.max_work_group_size"]
+        arguments = read_arguments(metadata, node[2])
         entries.append(
             EntryPoint(
                 name=node[0].name,
                 stage=stage,
-                arguments=read_arguments(metadata, node[2]),
+                arguments=_with_address_spaces(arguments, node[0].type_text),
                 outputs=read_outputs(metadata, node[1]),
                 max_threads=sizes[0] if sizes and isinstance(sizes[0], int) else 0,
             )
@@ -177,11 +179,24 @@ def _entry_points(metadata: Metadata, stage: str) -> list[EntryPoint]:
     return entries
 
 
+def _with_address_spaces(arguments: tuple[Argument, ...], type_text: str) -> tuple[Argument, ...]:
+    """Before AIR 2.5 the address space of a buffer is recorded only in the function's type."""
+    inside = type_text[type_text.find("(") + 1 : type_text.rfind(")")]
+    spaces = [_PARAMETER_SPACE.search(part) for part in split_operands(inside)]
+    filled = []
+    for argument in arguments:
+        match = spaces[argument.position] if argument.position < len(spaces) else None
+        if argument.is_buffer and argument.address_space is None and match:
+            argument = replace(argument, address_space=int(match.group(1)))
+        filled.append(argument)
+    return tuple(filled)
+
+
 def _function_constants(metadata: Metadata) -> tuple[FunctionConstant, ...]:
     found = []
     for node in metadata.named("air.function_constants"):
         match node:
-            case (Symbol(symbol), str(type_name), str(name), int(index), *rest):
+            case (Symbol(name=symbol), str(type_name), str(name), int(index), *rest):
                 found.append(FunctionConstant(name, type_name, index, symbol, bool(rest and rest[0])))
             case _:
                 raise FormatError(f"air.function_constants node of unknown shape: {node!r:.120}")

@@ -18,9 +18,10 @@ _SYMBOL: Final = re.compile(r'@(?:"([^"]*)"|([-\w.$]+))')
 
 @dataclass(frozen=True)
 class Symbol:
-    """A reference from metadata to a function or global, by its name without `@`."""
+    """A reference from metadata to a function or global: its name without `@`, and the text of its pointer type."""
 
     name: str
+    type_text: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,12 @@ def _operand(text: str) -> Operand:
         return tuple(int(item.split()[-1]) for item in integers.group(1).split(","))
     symbol = _SYMBOL.search(text)
     if symbol:
-        return Symbol(unescape(symbol.group(1) or symbol.group(2)))
+        return Symbol(unescape(symbol.group(1) or symbol.group(2)), text[: symbol.start()].strip())
     return None
 
 
-def _split(body: str) -> list[str]:
-    """Split the inside of a `!{…}` at its outer commas."""
+def split_operands(body: str) -> list[str]:
+    """Split at the commas outside of brackets and quotes, as between the operands of a `!{…}`."""
     parts = []
     depth = start = 0
     quoted = False
@@ -98,9 +99,9 @@ class Metadata:
         if not isinstance(ref, Ref) or ref.number not in self._numbered:
             raise FormatError(f"metadata operand {ref!r} is no node")
         if ref.number not in self._nodes:
-            self._nodes[ref.number] = tuple(map(_operand, _split(self._numbered[ref.number])))
+            self._nodes[ref.number] = tuple(map(_operand, split_operands(self._numbered[ref.number])))
         return self._nodes[ref.number]
 
     def named(self, name: str) -> list[tuple[Operand, ...]]:
         """The nodes of `!name = !{…}`; empty when the module has none."""
-        return [self.node(_operand(part)) for part in _split(self._named.get(name, ""))]
+        return [self.node(_operand(part)) for part in split_operands(self._named.get(name, ""))]

@@ -15,7 +15,7 @@ from shaderc_tool.formats.bitcode import disassemble
 from shaderc_tool.verify.air_cpu import irtext
 from shaderc_tool.verify.air_cpu.control import MAX_PARAMETERS
 from shaderc_tool.verify.air_cpu.errors import AirCpuError, DispatchError, NotModelledError
-from shaderc_tool.verify.air_cpu.instrument import Instrumenter, Site
+from shaderc_tool.verify.air_cpu.instrument import Instrumenter, Site, bounds_place
 from shaderc_tool.verify.air_cpu.lower import Lowered, lower, unique_declares
 from shaderc_tool.verify.air_cpu.trampoline import Trampoline
 
@@ -178,8 +178,7 @@ def _poison(entry: EntryPoint, variables: list[tuple[str, str, int]]) -> str:
             continue
         n = argument.position
         for side, index in (("low", 0), ("high", 1)):
-            place = f"getelementptr ([128 x [2 x i64]], [128 x [2 x i64]]* @spk.bounds, i64 0, i64 {n}, i64 {index})"
-            lines.append(f"  %{side}{n} = load i64, i64* {place}")
+            lines.append(f"  %{side}{n} = load i64, i64* {bounds_place(n, index)}")
         lines.append(f"  %size{n} = sub i64 %high{n}, %low{n}")
         lines.append(f"  %at{n} = inttoptr i64 %low{n} to i8*")
         lines.append(f"  call void @llvm.memset.p0i8.i64(i8* %at{n}, i8 -1, i64 %size{n}, i1 false)")

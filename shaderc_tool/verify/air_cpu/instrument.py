@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from shaderc_tool.verify.air_cpu.control import MAX_PARAMETERS
 from shaderc_tool.verify.air_cpu.errors import NotModelledError
 from shaderc_tool.verify.air_cpu.intrinsics import Definition
 from shaderc_tool.verify.air_cpu.irtext import (
@@ -107,9 +108,7 @@ class Instrumenter:
                 self._check(out, kind, pointer, length, roots.of(pointer), "copies", bounded)
             out.append(self._rewrite_call(line, out, roots, bounded))
         if any(place.get(target, 0) <= place[block.label] for target in block.targets):
-            first = next(
-                i for i in range(len(out) - 1, -1, -1) if out[i].lstrip().startswith(("br ", "switch "))
-            )
+            first = next(i for i in range(len(out) - 1, -1, -1) if out[i].lstrip().startswith(("br ", "switch ")))
             out.insert(first, f"  call void @spk.tick(i32 {self._site('loop')})")
         block.lines = out
 
@@ -223,7 +222,7 @@ class Instrumenter:
             if name in bounded and kind.endswith("*"):
                 plain = name[1:].strip('"')
                 for side, index in (("low", 0), ("high", 1)):
-                    place = f"getelementptr ([128 x [2 x i64]], [128 x [2 x i64]]* @spk.bounds, i64 0, i64 {position}, i64 {index})"
+                    place = bounds_place(position, index)
                     lines.append(f'  %"spk.{side}.{plain}" = load i64, i64* {place}')
         function.blocks[0].lines[:0] = lines
 
@@ -259,6 +258,12 @@ class Instrumenter:
             extra = f"{extra}, {self._bounds(root, bounded) or 'i64 0, i64 0'}"
         start = line[: call.start(2) - 1]
         return f"{start}@{definition.symbol}({', '.join([extra, *args])})"
+
+
+def bounds_place(position: int, side: int) -> str:
+    """A constant expression: where the low (0) or high (1) bound of a parameter's buffer is stored."""
+    table = f"[{MAX_PARAMETERS} x [2 x i64]]"
+    return f"getelementptr ({table}, {table}* @spk.bounds, i64 0, i64 {position}, i64 {side})"
 
 
 def _global_variables(module: Module) -> dict[str, tuple[str, int]]:

@@ -77,10 +77,11 @@ class Kernel:
     ) -> Result:
         """Run the kernel and change the arrays in place.
 
-        `buffers`: arrays, NumPy scalars or bytes by buffer index; `None` for an index that stays unbound; a mapping
-        {id: value} for an argument buffer. Give either `grid`, the number of threadgroups per axis, or `threads`, the
-        number of threads per axis, where threadgroups at the edge may be smaller. `threadgroup` is the number of threads
-        of a threadgroup per axis; `threadgroup_memory` maps [[threadgroup(n)]] to bytes; `time_limit` is in seconds.
+        `buffers`: arrays, NumPy scalars or bytes by buffer index; `None` for an index that stays unbound; a
+        mapping {id: value} for an argument buffer. Give either `grid`, the number of threadgroups per axis, or
+        `threads`, the number of threads per axis, where threadgroups at the edge may be smaller. `threadgroup` is
+        the number of threads of a threadgroup per axis; `threadgroup_memory` maps [[threadgroup(n)]] to bytes;
+        `time_limit` is in seconds.
 
         Raises `DispatchError` for arguments that do not fit, and an `AirCpuError` for what the kernel does wrong. The
         arrays then hold what was written until the fault.
@@ -137,8 +138,7 @@ class Kernel:
     def _place(self, bindings: Sequence[Binding]) -> dict[str, Region]:
         """Write addresses and bounds where the kernel reads them; regions by parameter or global for messages."""
         regions: dict[str, Region] = {
-            f"@{name}": region
-            for (name, _, _), region in zip(self._compiled.globals, self._globals, strict=True)
+            f"@{name}": region for (name, _, _), region in zip(self._compiled.globals, self._globals, strict=True)
         }
         for binding in bindings:
             position = binding.argument.position
@@ -161,9 +161,7 @@ class Kernel:
                 rows.append((binding.address, binding.address + binding.size))
         return np.array(rows, np.uint64).reshape(-1, 2)
 
-    def _prepare(
-        self, size: tuple[int, ...], groups: tuple[int, ...], total: tuple[int, ...], table: Any
-    ) -> Control:
+    def _prepare(self, size: tuple[int, ...], groups: tuple[int, ...], total: tuple[int, ...], table: Any) -> Control:
         control = self._control
         ctypes.memset(ctypes.addressof(control), 0, ctypes.sizeof(control))
         control.size[:] = size

@@ -77,9 +77,7 @@ def lower(text: str, kernel: str, constants: Mapping[str, str]) -> Lowered:
     return Lowered(unique_declares("\n".join(parts)), calls)
 
 
-def _definitions(
-    declares: Mapping[str, str], types: TypeTable, kernel: str
-) -> dict[str, intrinsics.Definition]:
+def _definitions(declares: Mapping[str, str], types: TypeTable, kernel: str) -> dict[str, intrinsics.Definition]:
     found: dict[str, intrinsics.Definition] = {}
     missing = []
     for name, line in declares.items():
@@ -88,9 +86,7 @@ def _definitions(
         definition = None
         if name.startswith("air."):
             params = [kind for kind, _ in irtext.parameters(line, types)]
-            definition = intrinsics.define(
-                intrinsics.signature(name, irtext.result_type(line, types), params)
-            )
+            definition = intrinsics.define(intrinsics.signature(name, irtext.result_type(line, types), params))
         if definition is None:
             missing.append(name)
         else:

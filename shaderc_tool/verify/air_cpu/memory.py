@@ -41,9 +41,7 @@ class Binding:
             binding.copy_back()
 
 
-def bind(
-    entry: EntryPoint, buffers: Buffers, threadgroup_memory: Mapping[int, int]
-) -> list[Binding]:
+def bind(entry: EntryPoint, buffers: Buffers, threadgroup_memory: Mapping[int, int]) -> list[Binding]:
     """Bindings for all buffer arguments of a kernel. Raises `DispatchError`."""
     given = dict(buffers) if isinstance(buffers, Mapping) else dict(enumerate(buffers))
     bindings = []

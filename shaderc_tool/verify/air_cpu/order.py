@@ -29,9 +29,7 @@ def _heads(
     return [(component[0], set(component[1:])) for component in _components(successors, starts, region)]
 
 
-def _components(
-    successors: Mapping[str, Iterable[str]], starts: Iterable[str], region: set[str]
-) -> list[list[str]]:
+def _components(successors: Mapping[str, Iterable[str]], starts: Iterable[str], region: set[str]) -> list[list[str]]:
     """Strongly connected components (Tarjan) in reverse topological order; each starts with the node reached first."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}

@@ -71,7 +71,7 @@ class Roots:
             changed = False
             for name, values in sources.items():
                 roots = {
-                    self._known[value] if value in self._known else UNKNOWN
+                    self._known.get(value, UNKNOWN)
                     for value in values
                     if value in self._known or (value.startswith("%") and value not in sources)
                 }

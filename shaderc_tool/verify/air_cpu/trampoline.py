@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from shaderc_tool.formats.air import EntryPoint
+from shaderc_tool.verify.air_cpu.control import MAX_PARAMETERS
 from shaderc_tool.verify.air_cpu.errors import NotModelledError
 
 _CONTROL: Final = "%spk.control.type, %spk.control.type* @spk.control, i64 0"
@@ -63,7 +64,8 @@ class Trampoline:
         return name
 
     def _pointer(self, position: int, kind: str) -> str:
-        place = f"getelementptr ([128 x i64], [128 x i64]* @spk.args, i64 0, i64 {position})"
+        table = f"[{MAX_PARAMETERS} x i64]"
+        place = f"getelementptr ({table}, {table}* @spk.args, i64 0, i64 {position})"
         return self._op(f"inttoptr i64 {self._op(f'load i64, i64* {place}')} to {kind}")
 
     def _builtin(self, name: str, kind: str) -> str:

@@ -15,7 +15,7 @@ from shaderc_tool.verify.air_cpu.intrinsics import (
 )
 from shaderc_tool.verify.air_cpu.intrinsics.signature import BF16_ROUND, Body, Signature, signature
 
-__all__ = ["BF16_ROUND", "BARRIER", "Definition", "define", "signature"]
+__all__ = ["BARRIER", "BF16_ROUND", "Definition", "define", "signature"]
 
 BARRIER: Final = "wg.barrier"
 

@@ -207,8 +207,7 @@ def _sincos(sig: Signature, body: Body, kind: Shape, names: list[str]) -> str:
 def _ilogb(sig: Signature, body: Body, kind: Shape, names: list[str]) -> str:
     lanes = range(max(1, kind.lanes))
     values = [
-        body.call("i32", "ilogbf", ("float", body.widen(kind, body.extract(kind, names[0], lane))))
-        for lane in lanes
+        body.call("i32", "ilogbf", ("float", body.widen(kind, body.extract(kind, names[0], lane)))) for lane in lanes
     ]
     return body.collect(Shape("i32", kind.lanes), values)
 

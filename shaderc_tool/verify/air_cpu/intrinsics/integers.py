@@ -69,9 +69,7 @@ def _mad_sat(body: Body, kind: Shape, signed: bool, a: str, b: str, c: str) -> s
     total = body.op(f"add {wide.scalar} {product}, {plus}")
     low = -(1 << (kind.bits - 1)) if signed else 0
     high = (1 << (kind.bits - 1)) - 1 if signed else (1 << kind.bits) - 1
-    return body.op(
-        f"trunc {wide.scalar} {_clamp(body, wide, signed, total, str(low), str(high))} to {kind.scalar}"
-    )
+    return body.op(f"trunc {wide.scalar} {_clamp(body, wide, signed, total, str(low), str(high))} to {kind.scalar}")
 
 
 def _average(up: int) -> Model:

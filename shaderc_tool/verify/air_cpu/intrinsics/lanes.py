@@ -97,9 +97,7 @@ def _widen(body: Resolver, kind: Shape, value: str) -> str:
     if not kind.is_float:
         return value
     lanes = range(max(1, kind.lanes))
-    return body.collect(
-        Shape("f32", kind.lanes), [body.widen(kind, body.extract(kind, value, lane)) for lane in lanes]
-    )
+    return body.collect(Shape("f32", kind.lanes), [body.widen(kind, body.extract(kind, value, lane)) for lane in lanes])
 
 
 def _narrow(body: Resolver, kind: Shape, value: str) -> str:
