@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,14 @@ import pytest
 from shaderc_tool.build.process import Completed, ProcessRunner
 from shaderc_tool.diagnostics import Diagnostic, Severity, ToolMissingError
 from shaderc_tool.toolchains.apple import MetalOptions, child_env, metal_argv, metallib_argv
+from shaderc_tool.toolchains.apple_check import check_metallib
 from shaderc_tool.toolchains.apple_find import AppleToolchain, find_apple
 from shaderc_tool.toolchains.apple_result import Ended, judge
 from shaderc_tool.toolchains.apple_targets import AppleTarget
 from tests.fakes import xcrun
+from tests.fakes.library import Library, read_library
 from tests.fakes.xcrun import Order, Script
+from tests.toolchains.test_apple_argv import TARGETS
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the stand-in starts by its #! line")
 
@@ -58,6 +62,9 @@ class Mac:
 
     def link(self, airs: list[str], output: str, target: AppleTarget = MACOS) -> tuple[Diagnostic, ...]:
         return self._judge("metallib", output, self.run(metallib_argv(target, airs, output)), self.work / output)
+
+    def library(self, name: str) -> Library:
+        return read_library((self.work / name).read_bytes())
 
     def find(self, target: AppleTarget = MACOS) -> AppleToolchain:
         return find_apple(target, self.probe)
@@ -212,3 +219,50 @@ def test_the_stand_in_breaks_as_the_real_one_does_when_settings_leak(mac: Mac) -
     argv = metal_argv(MACOS, mac.source("k"), "k.air", "k.d", MetalOptions())
     done = mac.runner.run(argv, cwd=mac.work, env={"IPHONEOS_DEPLOYMENT_TARGET": "15.0"})
     assert b"libmetal_rt_ios" in done.stderr
+
+
+# --- T10 and T12: the library is what was asked for, whatever the order, and says so in its bytes
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS.keys())
+def test_a_library_for_every_platform(mac: Mac, target: AppleTarget) -> None:
+    """Build for each of the nine; the result passes for its own target and for no other platform."""
+    assert mac.compile("one", target) == mac.compile("two", target) == ()
+    assert mac.link(["two.air", "one.air"], "default.metallib", target) == ()
+    library = mac.library("default.metallib")
+    assert (mac.work / "default.metallib").read_bytes()[11] == 0x80 | target.platform.number
+    assert check_metallib(library, target, ["one", "two"], "x") == []
+    for other in TARGETS.values():
+        if other is not target:
+            assert "SP4021" in [d.code for d in check_metallib(library, other, ["one", "two"], "x")]
+
+
+def test_the_order_of_the_files_does_not_matter(mac: Mac) -> None:
+    mac.compile("newer", replace(MACOS, min_os="26.0"))
+    mac.compile("older", MACOS)
+    for output, airs in (("1.metallib", ["newer.air", "older.air"]), ("2.metallib", ["older.air", "newer.air"])):
+        assert mac.link(airs, output) == ()
+    first, second = ((mac.work / name).read_bytes() for name in ("1.metallib", "2.metallib"))
+    assert first == second
+    # The linker takes the floor of the first file, and the check of the bytes finds it.
+    (found,) = check_metallib(mac.library("1.metallib"), MACOS, ["newer", "older"], "x")
+    assert (found.code, found.severity) == ("SP4022", Severity.ERROR)
+
+
+def test_a_module_that_the_linker_left_out_is_named(mac: Mac) -> None:
+    mac.compile("one")
+    mac.compile("two")
+    mac.script(Script(orders={"metallib": Order(drop_last=True)}))
+    assert mac.link(["one.air", "two.air"], "default.metallib") == ()
+    (found,) = check_metallib(mac.library("default.metallib"), MACOS, ["one", "two"], "x")
+    assert found.code == "SP4025"
+    assert found.message.endswith("it lost two")
+
+
+def test_a_library_without_functions_is_an_error(mac: Mac) -> None:
+    (mac.work / "empty.metal").write_text("// nothing\n", "utf-8")
+    argv = metal_argv(MACOS, "empty.metal", "empty.air", "empty.d", MetalOptions())
+    assert mac.run(argv).ok
+    assert mac.link(["empty.air"], "default.metallib") == ()
+    (found,) = check_metallib(mac.library("default.metallib"), MACOS, [], "x")
+    assert (found.code, found.severity) == ("SP4024", Severity.ERROR)

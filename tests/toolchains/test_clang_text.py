@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from hypothesis import strategies as st
 
 from shaderc_tool.diagnostics import Diagnostic, Place, Related, Severity
 from shaderc_tool.toolchains.clang_text import parse
+from tests.tools import require_tool
 
 METAL = """\
 In file included from metal/turbo3.metal:1:
@@ -115,11 +114,7 @@ def test_no_text_breaks_the_parser(text: str) -> None:
 
 
 def test_a_real_clang(tmp_path: Path) -> None:
-    clang = shutil.which("clang") or shutil.which("clang-19") or shutil.which("clang-14")
-    if clang is None:
-        if os.environ.get("SHADERPACK_REQUIRE_TOOLS") == "1":
-            pytest.fail("clang is needed")
-        pytest.skip("no clang")
+    clang = require_tool("clang", "clang-19", "clang-14")
     source = '#include "a b.h"\nint f(void) { return é + nope; }\n'
     (tmp_path / "a b.h").write_text("int g(void) { return missing; }\n", "utf-8")
     (tmp_path / "x.c").write_text(source, "utf-8")
