@@ -59,7 +59,7 @@ def metal_loader(bundle: MetalBundle) -> dict[str, str]:
         "digest": bundle.payload.digest,
         "functions": "".join(f'    @"{name}",\n' for name in bundle.functions),
         "swift_functions": "".join(f'        "{name}",\n' for name in bundle.functions),
-        "digest_bytes": _digest_bytes(bundle.payload, 4),
+        "digest_bytes": _digest_bytes(bundle.payload, 3),
     }
     make, swift_make = loader_apple.make_library(
         bundle.is_source, bundle.macros or {}, bundle.language, bundle.fast_math

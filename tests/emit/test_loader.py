@@ -61,6 +61,7 @@ def vulkan_program(folder: Path, embedded: tuple[Payload, ...], language: str) -
         "-Wextra",
         "-Werror",
         "-fsanitize=undefined",
+        "-fno-sanitize=function,vptr",
         "-I",
         str(STAND_INS),
     ]
