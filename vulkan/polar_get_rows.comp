@@ -10,7 +10,7 @@
 #include "polar_block.glsl"
 
 layout(std430, set = 0, binding = 1) writeonly buffer Rows {
-    float decoded[];
+    vec4 decoded[];
 };
 
 layout(push_constant) uniform Args {
@@ -21,15 +21,11 @@ layout(push_constant) uniform Args {
 void main() {
     uint lane = gl_LocalInvocationID.x;
     uint row = folded_xy();
-    if (args.head_dim != HEAD_DIM || row >= decoded.length() / HEAD_DIM) {
+    if (args.head_dim != HEAD_DIM || row >= decoded.length() / LANES) {
         return;
     }
     load_polar_table(lane);
     barrier();
-    vec4 x = hadamard(polar_elements(row * POLAR_BLOCK_BYTES, lane, args.use_qjl != 0u), lane, LANES);
-    uint i = row * HEAD_DIM + 4u * lane;
-    decoded[i] = x.x;
-    decoded[i + 1u] = x.y;
-    decoded[i + 2u] = x.z;
-    decoded[i + 3u] = x.w;
+    vec4 elements = polar_elements(row * POLAR_BLOCK_BYTES, lane, args.use_qjl != 0u);
+    decoded[row * LANES + lane] = hadamard(elements, lane, LANES);
 }

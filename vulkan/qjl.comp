@@ -21,9 +21,9 @@ void main() {
     }
     uint block = (key_head(head) * args.n_tokens + token) * QJL_BLOCK_BYTES;
     uint bits = key_u8(block + lane);
-    uint i = head * QJL_PROJ_DIM + 8u * lane;
-    vec4 terms = qjl_signed(bits, load_sketch(i)) + qjl_signed(bits >> 4, load_sketch(i + 4u));
-    float sum = sum_lanes(dot(terms, vec4(1.0)), lane, LANES);
+    uint i = head * (QJL_PROJ_DIM / 4u) + 2u * lane;
+    float part = qjl_signed_sum(bits, q_sketch[i], q_sketch[i + 1u]);
+    float sum = sum_lanes(part, lane, LANES);
     if (lane == 0u) {
         float norm = qjl_norm(key_u16(block + QJL_SIGN_BYTES));
         scores[head * args.n_tokens + token] = QJL_SCALE * norm * sum;

@@ -11,7 +11,7 @@
 #include "reduce.glsl"
 
 layout(std430, set = 0, binding = 1) readonly buffer Sketch {
-    float q_sketch[];
+    vec4 q_sketch[];
 };
 
 layout(std430, set = 0, binding = 2) writeonly buffer Result {
@@ -31,11 +31,8 @@ void main() {
     }
     uint block = row * QJL_BLOCK_BYTES;
     uint bits = key_u8(block + lane);
-    uint i = 8u * lane;
-    vec4 low = vec4(q_sketch[i], q_sketch[i + 1u], q_sketch[i + 2u], q_sketch[i + 3u]);
-    vec4 high = vec4(q_sketch[i + 4u], q_sketch[i + 5u], q_sketch[i + 6u], q_sketch[i + 7u]);
-    vec4 terms = qjl_signed(bits, low) + qjl_signed(bits >> 4, high);
-    float sum = sum_lanes(dot(terms, vec4(1.0)), lane, LANES);
+    float part = qjl_signed_sum(bits, q_sketch[2u * lane], q_sketch[2u * lane + 1u]);
+    float sum = sum_lanes(part, lane, LANES);
     if (lane == 0u) {
         y[row] = QJL_SCALE * qjl_norm(key_u16(block + QJL_SIGN_BYTES)) * sum;
     }

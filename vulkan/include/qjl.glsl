@@ -16,9 +16,9 @@ float qjl_norm(uint bf16) {
     return uintBitsToFloat(bf16 << 16);
 }
 
-// Four values with the signs of the low four bits: a clear bit is a minus.
-vec4 qjl_signed(uint bits, vec4 v) {
-    return negate_where(~bits, v);
+// Sum of eight values with the signs of the low eight bits: a clear bit is a minus.
+float qjl_signed_sum(uint bits, vec4 low, vec4 high) {
+    return dot(negate_where(~bits, low) + negate_where(~bits >> 4, high), vec4(1.0));
 }
 
 #endif

@@ -4,7 +4,7 @@
 #define QJL_SCORE_ARGS_GLSL
 
 layout(std430, set = 0, binding = 0) readonly buffer Sketches {
-    float q_sketch[];
+    vec4 q_sketch[];
 };
 
 layout(std430, set = 0, binding = 2) writeonly buffer Scores {
@@ -17,16 +17,12 @@ layout(push_constant) uniform Args {
     uint n_tokens;
     uint proj_dim;
 #ifdef MULTI_ROW
-    uint tokens_per_threadgroup;
+    uint tokens_per_threadgroup;  // multiples of 32 keep every lane busy
 #endif
 } args;
 
 uint key_head(uint head) {
     return head / (args.n_heads / args.n_kv_heads);
-}
-
-vec4 load_sketch(uint i) {
-    return vec4(q_sketch[i], q_sketch[i + 1u], q_sketch[i + 2u], q_sketch[i + 3u]);
 }
 
 #endif

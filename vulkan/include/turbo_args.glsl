@@ -4,7 +4,7 @@
 #define TURBO_ARGS_GLSL
 
 layout(std430, set = 0, binding = 0) readonly buffer Query {
-    float q[];
+    vec4 q[];
 };
 
 layout(std430, set = 0, binding = 2) writeonly buffer Scores {
@@ -18,13 +18,13 @@ layout(push_constant) uniform Args {
     uint q_head;             // selects the query and the row of scores
     uint head_offset_bytes;  // start of the key head in the key buffer
 #ifdef MULTI_ROW
-    uint blocks_per_threadgroup;  // rows of one work-group
+    uint blocks_per_threadgroup;  // rows of one work-group; multiples of 32 keep every lane busy
 #endif
 } args;
 
+// Elements 4 * lane .. 4 * lane + 3 of the query.
 vec4 load_query(uint lane) {
-    uint i = args.q_head * args.head_dim + 4u * lane;
-    return vec4(q[i], q[i + 1u], q[i + 2u], q[i + 3u]);
+    return q[args.q_head * (args.head_dim / 4u) + lane];
 }
 
 void store_score(uint row, float score) {
