@@ -91,4 +91,13 @@ CODES: Final[dict[str, str]] = {
     "SP7001": "a file cannot be written",
     "SP7002": "damaged cache entry, rebuilt",
     # --- Metal front end
+    "SP8001": "error in Metal source",
+    "SP8002": "construct that the portable Metal compiler does not model",
+    "SP8003": "unknown attribute",
+    "SP8004": "argument index missing, out of range or used twice",
+    "SP8005": "entry point or its parameter not valid",
+    "SP8006": "variable in the wrong address space",
+    "SP8007": "language version, platform or deployment target not supported by the portable Metal compiler",
+    "SP8008": "the portable Metal compiler failed",
+    "SP8009": "two entry points of one name",
 }

@@ -1,0 +1,1 @@
+"""AIR: the LLVM dialect of Metal libraries."""

@@ -1,0 +1,158 @@
+"""clang's messages as diagnostics at the user's own file, line and column, and the verdict on them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from shaderc_tool.diagnostics import Diagnostic, Place, Related, Severity
+from shaderc_tool.msl.clang import Message
+from shaderc_tool.msl.shim.names import NOT_MODELLED_FUNCTIONS, NOT_MODELLED_TYPES
+from shaderc_tool.msl.tokens import WORD, Token, TokenStream
+from shaderc_tool.msl.vocabulary import cause_of, fix_of, to_metal
+
+SOURCE = "<stdin>"
+"""What clang calls the rewritten text."""
+
+_UNMODELLED_WORDS = frozenset({*NOT_MODELLED_FUNCTIONS, *NOT_MODELLED_TYPES})
+_GAP = re.compile(
+    r"__generic|__not_modelled|no member named '(\w+)' in namespace 'metal|'(\w+)' is not a member of .*metal|"
+    r"__boolvec|different language address space|vector conversion|invalid conversion between ext-vector|"
+    r"invalid vector element type|builtin_astype|OpenCL|address_space\(2\).*__constant|not supported in .*C\+\+"
+)
+"""Messages that come from how the shim models Metal and may have no counterpart in Metal's own compiler."""
+
+ReadLine = Callable[[str, int], str | None]
+
+
+@dataclass
+class Verdict:
+    """Errors of the source and constructs that are not modelled, each reported once for a place."""
+
+    errors: list[Diagnostic] = field(default_factory=list)
+    not_modelled: list[Diagnostic] = field(default_factory=list)
+
+
+class Diagnoser:
+    """Maps messages about the rewritten text of one translation unit. `read_line` gives a line of a user's file."""
+
+    def __init__(self, stream: TokenStream, read_line: ReadLine) -> None:
+        self._stream = stream
+        self._read_line = read_line
+        self._by_line: dict[int, list[Token]] = {}
+        for token in stream.tokens:
+            self._by_line.setdefault(token.line, []).append(token)
+
+    def judge(self, messages: list[Message]) -> Verdict:
+        verdict = Verdict()
+        seen: set[tuple[str, int, str]] = set()
+        for message in messages:
+            if message.severity == "warning":
+                continue
+            diagnostic, is_gap = self._diagnostic(message)
+            place = diagnostic.place or Place("")
+            key = (place.file, place.line, diagnostic.message if is_gap else "")
+            if key in seen:
+                continue  # the same mistake in another instantiation, or what follows from it on the same line
+            seen.add(key)
+            (verdict.not_modelled if is_gap else verdict.errors).append(diagnostic)
+        return verdict
+
+    def _diagnostic(self, message: Message) -> tuple[Diagnostic, bool]:
+        text = to_metal(message.text)
+        own = message if message.file == SOURCE else None
+        where = own or next((n for n in message.notes if n.file == SOURCE), None)
+        place = self.place(where.line, where.column) if where is not None else None
+        is_gap = self._is_gap(message, own is not None)
+        if is_gap:
+            return self._gap(message, text, place), True
+        return (
+            Diagnostic(
+                "SP8001",
+                _sentence(text),
+                place,
+                cause=cause_of(message.text),
+                fix=fix_of(text),
+                related=self._related(message),
+            ),
+            False,
+        )
+
+    @staticmethod
+    def _is_gap(message: Message, in_source: bool) -> bool:
+        if "MSL:" in message.text:
+            return False
+        if not in_source:
+            return True
+        if re.search(r"did you mean", message.text):
+            return False
+        named = re.search(r"(?:identifier|type name|template named|member named) '(?:metal::)?(\w+)'", message.text)
+        if named is not None and named[1] in _UNMODELLED_WORDS:
+            return True
+        return _GAP.search(message.text) is not None
+
+    @staticmethod
+    def _gap(message: Message, text: str, place: Place | None) -> Diagnostic:
+        named = re.search(r"'([^']+)'", text)
+        subject = named[1] if named is not None else "this construct"
+        return Diagnostic(
+            "SP8002",
+            f"not modelled by the portable Metal compiler: {subject}",
+            place,
+            cause="the portable compiler does not know whether Metal takes this; it is not reported as a mistake",
+            fix="compile with Apple's toolchain, or rewrite the expression",
+            subject=subject,
+            severity=Severity.WARNING,
+            detail=f"{message.file}:{message.line}: {text}" if message.file != SOURCE else text,
+        )
+
+    def _related(self, message: Message) -> tuple[Related, ...]:
+        found: list[Related] = []
+        for note in message.notes:
+            if note.file == SOURCE and "macro" not in note.text and "__attribute__" not in note.text:
+                found.append(Related(self.place(note.line, note.column), to_metal(note.text)))
+        return tuple(found[:4])
+
+    def place(self, line: int, column: int) -> Place:
+        """The user's place of a place in the rewritten text; lines and columns from 1."""
+        index = min(line - 1, len(self._stream.places) - 1)
+        file, user_line = self._stream.places[index]
+        token = self._token_at(index, column)
+        return Place(file, user_line, self._column(file, user_line, token))
+
+    def place_of(self, token: Token) -> Place:
+        """The user's place of a token."""
+        file, line = self._stream.place(token)
+        return Place(file, line, self._column(file, line, token))
+
+    def _token_at(self, line: int, column: int) -> Token | None:
+        end = 0
+        last: Token | None = None
+        for token in self._by_line.get(line, []):
+            start = end + len(token.space) if token.text else end
+            end = start + len(token.text) if token.text else end
+            if token.text and end >= column:
+                return token
+            last = token
+        return last
+
+    def _column(self, file: str, line: int, token: Token | None) -> int:
+        if token is None:
+            return 0
+        text = self._read_line(file, line)
+        if text is None:
+            return token.column + 1
+        if text[token.column : token.column + len(token.was)] == token.was:
+            return token.column + 1
+        same = [t for t in self._by_line[token.line] if t.was == token.was]
+        edge = r"\b" if token.kind == WORD else ""
+        found = [m.start() for m in re.finditer(edge + re.escape(token.was) + edge, text)]
+        order = next(i for i, t in enumerate(same) if t is token)
+        if order < len(found):
+            return found[order] + 1
+        return len(text) - len(text.lstrip()) + 1
+
+
+def _sentence(text: str) -> str:
+    return re.sub(r"; did you mean '([^']*)'\?$", r" (did you mean '\1'?)", text)

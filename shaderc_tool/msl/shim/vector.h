@@ -1,0 +1,108 @@
+// Conversions that the rewriter writes for `float4(a, b)` and `(half4)x`, and the vectors that are classes here:
+// bool vectors (no native form in this mode), packed vectors and bfloat.
+
+namespace metal {
+
+template <typename T, typename A> struct __conv {
+  static constexpr __shim T to(A a) { return (T)a; }
+};
+template <typename S, int N, typename U>
+struct __conv<S __attribute__((ext_vector_type(N))), U __attribute__((ext_vector_type(N)))> {
+  static constexpr __shim vec<S, N> to(vec<U, N> a) { return __builtin_convertvector(a, vec<S, N>); }
+};
+template <typename S, int N> struct __conv<S __attribute__((ext_vector_type(N))), S __attribute__((ext_vector_type(N)))> {
+  static constexpr __shim vec<S, N> to(vec<S, N> a) { return a; }
+};
+
+// (T)x for any T; `x` keeps its address space when it is a pointer
+template <typename T, typename A> constexpr __shim T __cast(A a) { return __conv<T, A>::to(a); }
+
+template <typename A> struct __size_of_arg { enum { value = __scalar_of<A>::size }; };
+
+template <typename S, typename A> struct __part {
+  static constexpr __shim S to(A a) { return (S)a; }
+};
+template <typename S, typename U, int M> struct __part<S, U __attribute__((ext_vector_type(M)))> {
+  static constexpr __shim vec<S, M> to(vec<U, M> a) { return __builtin_convertvector(a, vec<S, M>); }
+};
+
+template <typename T> struct __ctor {
+  template <typename... A> static constexpr __shim T make(A... a) { return T(a...); }
+};
+template <typename S, int N> struct __ctor<S __attribute__((ext_vector_type(N)))> {
+  typedef vec<S, N> T;
+  static constexpr __shim T make() { return (T)(S)0; }
+  template <typename A> static constexpr __shim T make(A a) {
+    static_assert(!__scalar_of<A>::vector || __scalar_of<A>::size == N,
+                  "MSL: a vector is built from another one of a different number of components");
+    return __conv<T, A>::to(a);
+  }
+  template <typename... A> static constexpr __shim void check() {
+    static_assert((0 + ... + __size_of_arg<A>::value) == N,
+                  "MSL: the number of components given is not the number of components of the vector");
+  }
+  template <typename A, typename B> static constexpr __shim T make(A a, B b) {
+    check<A, B>();
+    T r = {__part<S, A>::to(a), __part<S, B>::to(b)};
+    return r;
+  }
+  template <typename A, typename B, typename C> static constexpr __shim T make(A a, B b, C c) {
+    check<A, B, C>();
+    T r = {__part<S, A>::to(a), __part<S, B>::to(b), __part<S, C>::to(c)};
+    return r;
+  }
+  template <typename A, typename B, typename C, typename D> static constexpr __shim T make(A a, B b, C c, D d) {
+    check<A, B, C, D>();
+    T r = {__part<S, A>::to(a), __part<S, B>::to(b), __part<S, C>::to(c), __part<S, D>::to(d)};
+    return r;
+  }
+};
+template <typename T, typename... A> constexpr __shim T __make(A... a) { return __ctor<T>::make(a...); }
+
+template <typename T, typename U> struct __bits {
+  static __shim T of(U u) {
+    static_assert(sizeof(T) == sizeof(U), "MSL: as_type needs two types of the same size");
+    return __builtin_astype(u, T);
+  }
+};
+template <typename T, typename U> __shim T as_type(U u) { return __bits<T, U>::of(u); }
+
+// A program-scope constant, seen as every other `constant` object is seen.
+template <typename T> __shim constexpr __k2 T& __at(const __constant T& x) {
+  return *(__k2 T*)(ulong)&x;
+}
+template <typename T> __shim constexpr __generic T& __at(__generic T& x) { return x; }
+template <typename T> __shim constexpr __private T& __at(__private T& x) { return x; }
+template <typename T> __shim constexpr __local T& __at(__local T& x) { return x; }
+template <typename T> __shim constexpr __global T& __at(__global T& x) { return x; }
+template <typename T> __shim constexpr __k2 T& __at(__k2 T& x) { return x; }
+
+// Threadgroup variables: AIR emission turns each call into a variable of the threadgroup address space.
+template <int Slot, typename T> __pure __local T* __threadgroup_slot();
+
+struct bfloat {
+  ushort __b;
+  bfloat() = default;
+  template <typename T, typename = enable_if_t<is_scalar_v<T>>> constexpr __shim bfloat(T v) : __b(__round((float)v)) {}
+  __shim operator float() const { return __builtin_astype((uint)__b << 16, float); }
+  static __shim ushort __round(float f) {
+    uint u = __builtin_astype(f, uint);
+    return (u & 0x7fffffffu) > 0x7f800000u ? (ushort)((u >> 16) | 64u)
+                                           : (ushort)((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
+  }
+  template <typename T> __shim bfloat& operator+=(T o) { return *this = bfloat((float)*this + (float)o); }
+  template <typename T> __shim bfloat& operator-=(T o) { return *this = bfloat((float)*this - (float)o); }
+  template <typename T> __shim bfloat& operator*=(T o) { return *this = bfloat((float)*this * (float)o); }
+  template <typename T> __shim bfloat& operator/=(T o) { return *this = bfloat((float)*this / (float)o); }
+};
+template <> struct __floating<bfloat> : true_type {};
+template <> struct __bits<bfloat, ushort> {
+  static __shim bfloat of(ushort u) { bfloat b; b.__b = u; return b; }
+};
+template <> struct __bits<ushort, bfloat> {
+  static __shim ushort of(bfloat b) { return b.__b; }
+};
+
+}  // namespace metal
+
+using metal::bfloat;
