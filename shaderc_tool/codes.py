@@ -41,6 +41,8 @@ CODES: Final[dict[str, str]] = {
     "SP2019": "language version unknown or too new for the deployment target",
     "SP2020": "a language feature needs a newer language version",
     "SP2021": "fast math",
+    "SP2031": "no Vulkan loader or no Python binding for it",
+    "SP2032": "no Vulkan device, or none that was asked for",
     # --- compile and run
     "SP3001": "a program cannot be started",
     "SP3002": "compile error",
@@ -77,6 +79,12 @@ CODES: Final[dict[str, str]] = {
     "SP4046": "a macro is defined again with another body",
     "SP4047": "an include cannot be inlined",
     # --- verification
+    "SP5001": "a kernel's output differs from the reference",
+    "SP5002": "a kernel wrote outside a buffer",
+    "SP5003": "a kernel left an output element unwritten",
+    "SP5004": "a dispatch exceeds the device's limits",
+    "SP5005": "the device rejected or failed a dispatch",
+    "SP5006": "the declared dispatch does not fit the reference",
     "SP5400": "AIR cannot run on this system",
     "SP5401": "the kernel uses something that the CPU engine does not model",
     "SP5402": "buffers, constants or sizes do not fit the kernel",
