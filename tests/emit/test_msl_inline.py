@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 from pathlib import Path
@@ -304,3 +305,58 @@ def test_every_line_maps_back_to_its_origin(files: dict[str, str]) -> None:
         if line.strip() and not line.startswith(("#line ", "#ifndef SHADERPACK", "#define SHADERPACK", "#endif")):
             original = files[place.file].replace("\r\n", "\n").split("\n")[place.line - 1]
             assert line.strip() in original
+
+
+# --- against a real preprocessor
+
+
+MACROS = ("A", "B")
+
+
+@st.composite
+def conditional_sources(draw: st.DrawFn) -> dict[str, str]:
+    """Headers with every kind of protection, which include later ones under conditions and define macros."""
+    names = ["main.metal", "a.h", "b.h", "c.h"]
+    files = {}
+    for index, name in enumerate(names):
+        counter = itertools.count()
+
+        def block(depth: int, index: int = index, counter: itertools.count[int] = counter) -> list[str]:
+            lines: list[str] = []
+            for kind in draw(st.lists(st.sampled_from("liiccd"), max_size=4)):
+                mark = f"{index}_{next(counter)}"
+                if kind == "l":
+                    lines.append(f"L({mark})")
+                elif kind == "d":
+                    lines.append(f"#define {draw(st.sampled_from(MACROS))}")
+                elif kind == "i" and index + 1 < len(names):
+                    lines.append(f'#include "{draw(st.sampled_from(names[index + 1 :]))}"')
+                elif kind == "c" and depth < 2:
+                    macro, other = draw(st.permutations(MACROS))
+                    opening = draw(st.sampled_from(["#ifdef {}", "#ifndef {}", "#if defined({})", "#if !defined {}"]))
+                    middle = draw(st.sampled_from([f"#elif defined({other})", "#else"]))
+                    lines += [opening.format(macro), *block(depth + 1), middle, *block(depth + 1), "#endif"]
+            return lines
+
+        lines = block(0)
+        protection = draw(st.sampled_from(["", "once", "guard"])) if index else ""
+        if protection == "once":
+            lines.insert(0, "#pragma once")
+        elif protection == "guard":
+            lines = [f"#ifndef G{index}", f"#define G{index}", *lines, "#endif"]
+        files[name] = "\n".join(lines)
+    return files
+
+
+@given(conditional_sources(), st.lists(st.sampled_from(["-DA", "-DB"]), unique=True))
+@settings(max_examples=25, deadline=None)
+def test_merged_text_means_what_the_files_mean(
+    tmp_path_factory: pytest.TempPathFactory, files: dict[str, str], flags: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("sources")
+    for name, text in files.items():
+        (folder / name).write_text(text + "\n")
+    original = preprocess(files["main.metal"], "-I.", *flags, folder=folder)
+    merged = merge(files)
+    assert merged.diagnostics == ()
+    assert preprocess(merged.text, *flags, folder=folder) == original
