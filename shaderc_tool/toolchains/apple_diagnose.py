@@ -81,8 +81,9 @@ def diagnose(exit_status: int, stdout: str, stderr: str, tool: str, host: Host |
     if exit_status == 0:
         return None
     text = f"{stderr}\n{stdout}".strip()[:_ENOUGH]
-    if (match := _CRYPTEX.search(text)) and _GONE.search(text):
-        return _moved(tool, match[0], text)
+    for line in text.splitlines():
+        if (match := _CRYPTEX.search(line)) and _GONE.search(line):
+            return _moved(tool, match[0], text)
     if _NO_COMPONENT.search(text) or _ALREADY.search(text):
         return _component(tool, text, host or Host())
     if _NO_XCODE.search(text):

@@ -134,7 +134,8 @@ class AppleTarget:
 def floor(target: AppleTarget, language: tuple[int, int]) -> Version:
     """The first version of the target's system that loads `language` (major, minor). KeyError when not known.
 
-    tvOS and Catalyst number as iOS does. watchOS 10 came with iOS 17 and visionOS 1 did too, until all became 26.
+    tvOS and Catalyst number as iOS does. watchOS 10 came with iOS 17 and visionOS 1 did too, until all became 26; a
+    version below 1 means that every release loads the language.
     """
     macos, ios = LANGUAGES[language]
     if target.platform.os == "macos":
@@ -142,7 +143,7 @@ def floor(target: AppleTarget, language: tuple[int, int]) -> Version:
     behind = {"watchos": 7, "xros": 16}.get(target.platform.os, 0)
     if ios[0] >= UNIFIED_MAJOR or not behind:
         return ios
-    return max(ios[0] - behind, 1), 0, 0
+    return ios[0] - behind, 0, 0
 
 
 def newest_language(target: AppleTarget) -> tuple[int, int] | None:

@@ -63,6 +63,8 @@ def test_moved_path_is_named() -> None:
         "",
         "metal/a.metal:1:2: error: use of undeclared identifier 'x'\n",
         "metal/a.metal:1:10: fatal error: 'metal_toolchain.h' file not found\n",
+        "Stack dump:\n0. Program arguments: /var/run/com.apple.security.cryptexd/mnt/"
+        "com.apple.MobileAsset.MetalToolchain-v17.1/Metal.xctoolchain/usr/bin/metal -c a.metal\n1. 'x' not found\n",
         "In file included from /var/run/com.apple.security.cryptexd/mnt/com.apple.MobileAsset.MetalToolchain-v17.1/"
         "Metal.xctoolchain/usr/include/metal_stdlib:3:\na.h:1:1: fatal error: 'b.h' file not found\n",
     ],
