@@ -14,7 +14,7 @@ from shaderc_tool.verify.references.common import F64
 UNTOUCHED: Final = -12345.0
 """What an output element holds before the run when the kernel must leave it alone."""
 
-_ROUNDINGS: Final = 32
+_ROUNDINGS: Final = 16
 """Rounding steps that a float32 kernel may spend on one output: transform stages, products and a tree of sums."""
 
 
