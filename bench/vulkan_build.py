@@ -30,13 +30,16 @@ def manifest_text() -> str:
         "pack: bench",
         f"root: {ROOT}",
         f"sources: {{vulkan: {ROOT}/vulkan}}",
+        f"include: [{ROOT}/vulkan/include]",
         "targets: {vulkan: {api: vulkan}}",
         "variants:",
     ]
     copies = ", ".join(str(i) for i in range(COPIES))
     for name in SHADERS:
-        lines.append(f'  {name}: {{vulkan: {{file: {name}.comp, symbol: "{name}_{{i}}"}}, matrix: {{i: [{copies}]}}, '
-                     'defines: {VARIANT: "{i}"}}')
+        lines.append(
+            f'  {name}: {{vulkan: {{file: {name}.comp, symbol: "{name}_{{i}}"}}, matrix: {{i: [{copies}]}}, '
+            'defines: {VARIANT: "{i}"}}'
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -58,14 +61,12 @@ def _cold(folder: Path) -> str:
     text = manifest_text().replace(f"root: {ROOT}", "root: ../..").replace(f"{ROOT}/vulkan", "../../vulkan")
     manifest.write_text(text, "utf-8")
     ours_argv = [sys.executable, "-m", "shaderc_tool", "build", str(manifest), "--no-cache", "-q", "-j2"]
-    lines = [
-        f"{name} {i}" for name in SHADERS for i in range(COPIES)
-    ]
+    lines = [f"{name} {i}" for name in SHADERS for i in range(COPIES)]
     peer_dir = folder / "peer"
     peer_dir.mkdir()
     one = (
         'set -- $1; glslc -c -fshader-stage=compute --target-env=vulkan1.2 -O -DVARIANT="$2" '
-        f'"{ROOT}/vulkan/$1.comp" -o "{peer_dir}/$1_$2.spv"'
+        f'-I"{ROOT}/vulkan/include" "{ROOT}/vulkan/$1.comp" -o "{peer_dir}/$1_$2.spv"'
     )
 
     def ours() -> Sample:
@@ -79,7 +80,8 @@ def _cold(folder: Path) -> str:
     a, b = interleaved(RUNS, ours, peer)
     same = sum(
         (folder / "out/bench/vulkan" / f"{n}_{i}.spv").read_bytes() == (peer_dir / f"{n}_{i}.spv").read_bytes()
-        for n in SHADERS for i in range(COPIES)
+        for n in SHADERS
+        for i in range(COPIES)
     )
     count = len(lines)
     return (
