@@ -8,6 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from shaderc_tool.build import pipeline
+from shaderc_tool.build.records import BuildResult
+from shaderc_tool.build.session import Session
 from shaderc_tool.cli import cli
 from tests.build.project import Project
 from tests.tools import require_glsl
@@ -23,7 +25,7 @@ def looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Project, li
     calls: list[int] = []
     original = pipeline._run
 
-    def counted(session: pipeline.Session) -> pipeline.BuildResult:
+    def counted(session: Session) -> BuildResult:
         calls.append(1)
         return original(session)
 
