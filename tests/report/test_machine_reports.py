@@ -23,6 +23,7 @@ from shaderc_tool.report.github import render_github
 from shaderc_tool.report.json_report import render_json
 from shaderc_tool.report.junit import render_junit
 from shaderc_tool.report.sarif import render_sarif
+from tests import corpora
 from tests.report.samples import ALL, FULL
 
 GITHUB = (
@@ -169,68 +170,13 @@ SARIF: dict[str, Any] = {
     ],
 }
 
-ARTIFACT = {
-    "type": "object",
-    "required": ["uri"],
-    "additionalProperties": False,
-    "properties": {"uri": {"type": "string", "format": "uri-reference"}, "uriBaseId": {"const": "%SRCROOT%"}},
-}
-PHYSICAL = {
-    "type": "object",
-    "required": ["artifactLocation"],
-    "additionalProperties": False,
-    "properties": {
-        "artifactLocation": ARTIFACT,
-        "region": {
-            "type": "object",
-            "required": ["startLine"],
-            "additionalProperties": False,
-            "properties": {
-                "startLine": {"type": "integer", "minimum": 1},
-                "startColumn": {"type": "integer", "minimum": 1},
-            },
-        },
-    },
-}
-MESSAGE = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}
-RESULT = {
-    "type": "object",
-    "required": ["ruleId", "ruleIndex", "level", "message"],
-    "properties": {
-        "ruleId": {"pattern": r"^SP\d{4}$"},
-        "ruleIndex": {"type": "integer", "minimum": 0},
-        "level": {"enum": ["none", "note", "warning", "error"]},
-        "message": MESSAGE,
-        "locations": {
-            "type": "array",
-            "items": {"type": "object", "minProperties": 1, "properties": {"physicalLocation": PHYSICAL}},
-        },
-        "relatedLocations": {
-            "type": "array",
-            "uniqueItems": True,
-            "items": {"required": ["id"], "properties": {"physicalLocation": PHYSICAL, "message": MESSAGE}},
-        },
-    },
-}
-SARIF_EXCERPT = {
-    "type": "object",
-    "required": ["version", "runs"],
-    "properties": {
-        "version": {"const": "2.1.0"},
-        "runs": {
-            "minItems": 1,
-            "items": {
-                "required": ["tool", "results"],
-                "properties": {
-                    "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
-                    "tool": {"required": ["driver"], "properties": {"driver": {"required": ["name"]}}},
-                    "results": {"items": RESULT},
-                },
-            },
-        },
-    },
-}
-"""The parts of the SARIF 2.1.0 schema (OASIS, section 3) that these reports use."""
+
+@pytest.fixture(scope="module")
+def sarif_schema() -> jsonschema.Draft4Validator:
+    """The schema of SARIF 2.1.0."""
+    schema = json.loads(corpora.extract("@microsoft/jest-sarif", "sarif-2.1.0-rtm.5.json").read_text("utf-8"))
+    return jsonschema.Draft4Validator(schema)
+
 
 TEXT = st.text(st.characters(exclude_categories=()), max_size=40)
 PLACES = st.builds(Place, TEXT.filter(bool), st.integers(0, 99), st.integers(0, 99))
@@ -303,12 +249,24 @@ def test_sarif_uris(file: str, uri: str, relative: bool) -> None:
     assert artifact == {"uri": uri, "uriBaseId": "%SRCROOT%"} if relative else {"uri": uri}
 
 
+@given(found=DIAGNOSTICS)
+def test_sarif_holds_the_schema_for_any_text(sarif_schema: jsonschema.Draft4Validator, found: list[Diagnostic]) -> None:
+    sarif_schema.validate(json.loads(render_sarif(found, "1")))
+
+
+def test_the_schema_refuses_what_is_wrong(sarif_schema: jsonschema.Draft4Validator) -> None:
+    log = json.loads(render_sarif(ALL, "1"))
+    sarif_schema.validate(log)
+    log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"]["startLine"] = 0
+    with pytest.raises(jsonschema.ValidationError):
+        sarif_schema.validate(log)
+
+
 @given(DIAGNOSTICS)
-def test_sarif_holds_the_schema_for_any_text(found: list[Diagnostic]) -> None:
+def test_sarif_refers_to_its_rules_and_holds_every_text(found: list[Diagnostic]) -> None:
     text = render_sarif(found, "1")
     text.encode("utf-8")
     log = json.loads(text)
-    jsonschema.validate(log, SARIF_EXCERPT)
     rules = [rule["id"] for rule in log["runs"][0]["tool"]["driver"]["rules"]]
     for result, diagnostic in zip(log["runs"][0]["results"], found, strict=True):
         assert rules[result["ruleIndex"]] == result["ruleId"] == diagnostic.code
