@@ -122,7 +122,7 @@ class AirModule:
 
 
 def read_air(bitcode: bytes) -> AirModule:
-    """Read one AIR module, wrapped or raw. Raises `FormatError`; see `bitcode.parse_module` for hostile input."""
+    """Read one AIR module, wrapped or raw. Raises `FormatError`; see `bitcode.disassemble` for hostile input."""
     return read_air_text(disassemble(bitcode))
 
 

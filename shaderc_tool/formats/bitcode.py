@@ -6,12 +6,9 @@ Source: LLVM Bitcode File Format, "Bitcode Wrapper Format" and "Blocks".
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from shaderc_tool.formats.errors import FormatError
-
-if TYPE_CHECKING:
-    from llvmlite.binding import ModuleRef
 
 _WRAPPER_MAGIC: Final = 0x0B17C0DE
 _RAW_MAGIC: Final = b"BC\xc0\xde"
@@ -73,8 +70,8 @@ def _vbr(word: int, shift: int, width: int) -> tuple[int, int]:
             return value, shift
 
 
-def parse_module(data: bytes) -> ModuleRef:
-    """The llvmlite module of some bitcode, in a context of its own, typed pointers kept (LLVM 15).
+def disassemble(data: bytes) -> str:
+    """The textual IR of some bitcode, typed pointers kept (LLVM 15).
 
     Raises `FormatError` for everything that LLVM reports. LLVM's reader does not promise to survive hostile bytes:
     damage inside a well-formed module block can still end the process, so check the container's hash first.
@@ -84,12 +81,14 @@ def parse_module(data: bytes) -> ModuleRef:
     raw = unwrap(data)
     if llvm.llvm_version_info[0] > 16:
         raise FormatError(f"LLVM {llvm.llvm_version_info[0]} drops pointer types; llvmlite 0.44 is needed")
+    context = llvm.create_context()
     try:
-        return llvm.parse_bitcode(raw, context=llvm.create_context())
+        module = llvm.parse_bitcode(raw, context=context)
+        try:
+            return str(module)
+        finally:
+            module.close()  # before its context, which garbage collection does not promise
     except (RuntimeError, UnicodeDecodeError) as error:
         raise FormatError(f"LLVM cannot read the bitcode: {str(error).strip()}") from error
-
-
-def disassemble(data: bytes) -> str:
-    """The textual IR of some bitcode. Raises `FormatError`."""
-    return str(parse_module(data))
+    finally:
+        context.close()

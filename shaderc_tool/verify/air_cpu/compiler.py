@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
@@ -16,13 +17,14 @@ from shaderc_tool.verify.air_cpu import irtext
 from shaderc_tool.verify.air_cpu.control import MAX_PARAMETERS
 from shaderc_tool.verify.air_cpu.errors import AirCpuError, DispatchError, NotModelledError
 from shaderc_tool.verify.air_cpu.instrument import Instrumenter, Site, bounds_place
-from shaderc_tool.verify.air_cpu.lower import Lowered, lower, unique_declares
+from shaderc_tool.verify.air_cpu.lower import Lowered, asked_constants, lower, unique_declares
 from shaderc_tool.verify.air_cpu.trampoline import Trampoline
 
 if TYPE_CHECKING:
     from llvmlite.binding import ExecutionEngine, ModuleRef, TargetMachine
 
 _SPILL_BYTES: Final = 96 * 1024  # room for spilled registers and library calls beside declared private arrays
+_SYMBOLS: Final = ("spk.control", "spk.args", "spk.bounds", "spk.run")
 _SCALARS: Final = {
     "bool": "i8", "char": "i8", "uchar": "i8", "short": "i16", "ushort": "i16", "int": "i32", "uint": "i32",
     "long": "i64", "ulong": "i64", "half": "half", "float": "float",
@@ -36,6 +38,7 @@ class Compiled:
     module: AirModule
     entry: EntryPoint
     engine: ExecutionEngine
+    addresses: dict[str, int]
     sites: list[Site]
     globals: list[tuple[str, str, int]]
     parameters: list[tuple[str, str]]
@@ -70,12 +73,14 @@ def compile_kernel(bitcode: bytes, name: str, constants: Mapping[int | str, Any]
         "declare void @llvm.memset.p0i8.i64(i8*, i8, i64, i1)",
     ]
     final = unique_declares("\n".join(parts))
-    engine = _engine(final)
+    symbols = [*_SYMBOLS, *(name.strip('"') for name, _, _ in instrumented.globals)]
+    engine, addresses = _machine_code(final, symbols)
     stack = instrumented.stack_bytes + _SPILL_BYTES
     return Compiled(
         module,
         entry,
         engine,
+        addresses,
         instrumented.sites,
         instrumented.globals,
         parameters,
@@ -126,13 +131,14 @@ def _constants(module: AirModule, text: str, values: Mapping[int | str, Any]) ->
     """Function constants by IR symbol, as IR literals. Metal requires all that the kernel does not ask about."""
     found: dict[str, str] = {}
     missing = []
+    optional = asked_constants(text)
     known: set[int | str] = set()
     for constant in module.function_constants:
         known |= {constant.index, constant.name}
         if constant.index in values or constant.name in values:
             value = values[constant.index] if constant.index in values else values[constant.name]
             found[constant.symbol] = _literal(constant, value)
-        elif f"is_function_constant_defined({_pointer_to(constant.symbol)}" not in text:
+        elif constant.symbol not in optional:
             missing.append(f"{constant.name} ({constant.type_name}, index {constant.index})")
     if missing:
         raise DispatchError(
@@ -142,10 +148,6 @@ def _constants(module: AirModule, text: str, values: Mapping[int | str, Any]) ->
     if unknown and not module.function_constants:
         raise DispatchError(f"the kernel has no function constants, but got {', '.join(unknown)}")
     return found
-
-
-def _pointer_to(symbol: str) -> str:
-    return f"@{symbol}"
 
 
 def _literal(constant: FunctionConstant, value: Any) -> str:
@@ -219,20 +221,28 @@ def _shared_machine() -> TargetMachine:
     return _new_machine()
 
 
-def _parsed(text: str) -> ModuleRef:
+@contextlib.contextmanager
+def _parsed(text: str) -> Iterator[ModuleRef]:
+    """A module in a context of its own. Both go at the end, in this order, which garbage collection would not keep."""
     import llvmlite.binding as llvm
 
     machine = _shared_machine()
+    context = llvm.create_context()
     try:
-        module = llvm.parse_assembly(text, context=llvm.create_context())
-        module.verify()
+        module = llvm.parse_assembly(text, context=context)
+        try:
+            module.verify()
+            module.triple = machine.triple
+            module.data_layout = str(machine.target_data)
+            yield module
+        finally:
+            module.close()
     except RuntimeError as error:
         raise AirCpuError(
             "the lowered module is not valid LLVM IR", cause=str(error).strip(), fix="report this kernel"
         ) from error
-    module.triple = machine.triple
-    module.data_layout = str(machine.target_data)
-    return module
+    finally:
+        context.close()
 
 
 def _run_passes(module: ModuleRef) -> None:
@@ -247,17 +257,20 @@ def _run_passes(module: ModuleRef) -> None:
 
 
 def _optimised(text: str) -> str:
-    module = _parsed(text)
-    _run_passes(module)
-    return str(module)
+    with _parsed(text) as module:
+        _run_passes(module)
+        return str(module)
 
 
-def _engine(text: str) -> ExecutionEngine:
+def _machine_code(text: str, symbols: Sequence[str]) -> tuple[ExecutionEngine, dict[str, int]]:
+    """Compile a module; gives its owner and the addresses of symbols. The IR is dropped, the code stays."""
     import llvmlite.binding as llvm
 
-    module = _parsed(text)
-    _run_passes(module)
-    engine = llvm.create_mcjit_compiler(module, _new_machine())
-    engine.finalize_object()
-    engine.run_static_constructors()
-    return engine
+    with _parsed(text) as module:
+        _run_passes(module)
+        engine = llvm.create_mcjit_compiler(module, _new_machine())
+        engine.finalize_object()
+        engine.run_static_constructors()
+        addresses = {name: engine.get_global_value_address(name) for name in symbols}
+        engine.remove_module(module)
+    return engine, addresses

@@ -42,17 +42,16 @@ class Kernel:
 
     def __init__(self, compiled: Compiled) -> None:
         self._compiled = compiled
-        address = compiled.engine.get_global_value_address
-        self._control = Control.from_address(address("spk.control"))
-        self._arguments = Arguments.from_address(address("spk.args"))
-        self._bounds = Bounds.from_address(address("spk.bounds"))
+        addresses = compiled.addresses
+        self._control = Control.from_address(addresses["spk.control"])
+        self._arguments = Arguments.from_address(addresses["spk.args"])
+        self._bounds = Bounds.from_address(addresses["spk.bounds"])
         prototype = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32)
-        self._run = prototype(compiled.engine.get_function_address("spk.run"))
+        self._run = prototype(addresses["spk.run"])
         self._stacks = Stacks()
         self._lock = threading.Lock()
         self._globals = [
-            Region(address(name.strip('"')), address(name.strip('"')) + size, _global_name(name, kind))
-            for name, kind, size in compiled.globals
+            _global_region(addresses[name.strip('"')], name, kind, size) for name, kind, size in compiled.globals
         ]
 
     @property
@@ -203,5 +202,6 @@ def _three(what: str, sizes: Sequence[int]) -> tuple[int, ...]:
     return values + (1,) * (3 - len(values))
 
 
-def _global_name(name: str, kind: str) -> str:
-    return f"threadgroup variable {name}" if kind.endswith("addrspace(3)") else f"constant {name}"
+def _global_region(address: int, name: str, kind: str, size: int) -> Region:
+    what = "threadgroup variable" if kind.endswith("addrspace(3)") else "constant"
+    return Region(address, address + size, f"{what} {name}")

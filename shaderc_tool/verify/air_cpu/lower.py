@@ -71,7 +71,7 @@ def lower(text: str, kernel: str, constants: Mapping[str, str]) -> Lowered:
     definitions = _definitions(declares, types, kernel)
     pure = [item.text for item in definitions.values() if item.pure]
     rest = [line for name, line in declares.items() if name not in definitions or not definitions[name].pure]
-    rest = [f"{line} convergent nounwind" if "@air." in line else line for line in rest]
+    rest = [f"{line} convergent nomerge nounwind" if "@air." in line else line for line in rest]
     parts = [*kept, *rest, *bfloat.helpers(), *pure, intrinsics.BF16_ROUND]
     calls = {name: item for name, item in definitions.items() if not item.pure}
     return Lowered(unique_declares("\n".join(parts)), calls)
@@ -175,6 +175,11 @@ def _type_end(text: str) -> int:
         elif char == " " and depth == 0:
             return pos
     return len(text)
+
+
+def asked_constants(text: str) -> set[str]:
+    """Symbols of function constants that the module asks about with `is_function_constant_defined`."""
+    return {name.strip('"') for name in _DEFINED_QUERY.findall(text)}
 
 
 def unique_declares(text: str) -> str:

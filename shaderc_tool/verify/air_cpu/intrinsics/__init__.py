@@ -54,7 +54,7 @@ def define(sig: Signature) -> Definition | None:
     extra = "i32 %site, i64 %low, i64 %high" if pointer >= 0 else "i32 %site"
     symbol = f"spk.site.{sig.name}"
     params = f"{extra}, {_parameters(sig)}" if sig.params else extra
-    head = f"define internal {sig.result} @{symbol}({params}) noinline convergent nounwind {{"
+    head = f"define internal {sig.result} @{symbol}({params}) noinline convergent nomerge nounwind {{"
     return Definition(sig, symbol, "\n".join([helper, head, *lines, "}"]), pointer=pointer)
 
 
