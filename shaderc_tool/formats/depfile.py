@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from shaderc_tool.formats.errors import FormatError
 
 _UNSAFE = re.compile(r"[\n\r\0]")
-_WORD = re.compile(r"(?:\\\r?\n|[^\S\n])+|\n|(?P<word>(?:\$\$|\\[ #:\\\t]|\\(?!\r?\n)|[^\s\\])+)")
-_ESCAPE = re.compile(r"\\([ #:\t])|\$\$")
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,8 @@ def read_module(data: bytes) -> Module:
     raw = _collect(words, bound)
     if raw.memory_models != 1:
         raise FormatError(f"a module needs one OpMemoryModel, this one has {raw.memory_models}")
+    if not raw.entries and "Linkage" not in raw.capabilities:
+        raise FormatError("the module has no entry point: it is cut, or no shader (section 2.16.1)")
     for _, function, name in raw.entries:
         if function not in raw.functions:
             raise FormatError(f"entry point {name!r} names a function that is not there")
