@@ -16,7 +16,7 @@ from shaderc_tool.formats.glsl import (
 )
 
 TOKENS = ["foo", "bar", "1.0", "+", "(", ")", ";", "{", "}", "=", "<", "x2", "/", "*", '"a // b"', "'c'"]
-GAPS = [" ", "  ", "\t", "\n", "\n\n", " // comment \" ' /* \n", "/* a\n * b // */", " \\\n "]
+GAPS = [" ", "  ", "\t", "\n", "\n\n", " // comment \" ' /* \n", " /* a\n * b // */", " \\\n "]
 
 
 def test_includes_with_their_lines() -> None:
