@@ -114,7 +114,7 @@ class Inliner:
         depth = self._conditions.depth
         conditional = self._pending_conditions()
         # A copy in a conditional may not count, so that each later copy must decide by a macro.
-        macro = f"SHADERPACK_ONCE_{source.digest[:16]}"
+        macro = _once_macro(source)
         if not (source.once and (conditional or macro in self.guards)):
             macro = ""
         if macro:
@@ -206,7 +206,7 @@ class Inliner:
             found = self._load(candidate)
             if found is not None:
                 return None if self._is_cycle(found, place) else found
-        fix = "add its folder to `include`, or name the file in `substitute`"
+        fix = "add its folder to `include`, or substitute another file for it"
         self._report("SP3011", f"include file not found: {name}", place, fix, subject=name)
         return None
 
@@ -257,8 +257,9 @@ class Inliner:
             )
 
     def _pending_conditions(self) -> bool:
-        """True when the current point is under a condition other than an include guard."""
-        return any(literal.absent_macro not in self.guards for literal in self._conditions.conditions())
+        """True when the current point is under a condition other than the guards of the open files."""
+        mine = {guard for source in self._open for guard in (source.guard, _once_macro(source)) if guard}
+        return any(literal.absent_macro not in mine for literal in self._conditions.conditions())
 
     def _report(self, code: str, message: str, place: Place, fix: str, subject: str = "") -> None:
         chain = tuple(Related(Place(source.path), "included from here") for source in self._open[:-1])
@@ -267,6 +268,10 @@ class Inliner:
 
 _COMPUTED: Final = "write the file name in quotes: a merged source cannot include a file that a macro names"
 _BAD_MARKER: Final = "write `__embed_NAME__` alone on a line, where NAME is a file that an include would find"
+
+
+def _once_macro(source: SourceFile) -> str:
+    return f"SHADERPACK_ONCE_{source.digest[:16]}"
 
 
 def _line_directive(line: int, path: str) -> str:

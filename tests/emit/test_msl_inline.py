@@ -213,6 +213,17 @@ def test_conditional_includes_mean_the_same_as_before(flags: list[str], tmp_path
     assert preprocess(merged.text, *flags, folder=tmp_path / "..") == original
 
 
+def test_another_file_s_guard_is_a_condition_like_any_other() -> None:
+    files = {
+        "main.metal": '#include "guard.h"\n#ifndef GUARD_H\n#include "once.h"\n#endif\n#include "once.h"\n',
+        "guard.h": "#ifndef GUARD_H\n#define GUARD_H\nint guard;\n#endif\n",
+        "once.h": "#pragma once\nint once;\n",
+    }
+    merged = merge(files)
+    assert merged.text.count("int once;") == 2
+    assert merged.diagnostics == ()
+
+
 def test_branches_known_to_be_dead_are_not_filled_in() -> None:
     files = {
         "main.metal": '#if defined(EMBED)\n__embed_a.h__\n#else\n#include "a.h"\n#include "not_there.h"\n#endif\n',
