@@ -17,11 +17,9 @@ from shaderc_tool.diagnostics import (
     Diagnostic,
     InterruptedBuildError,
     Severity,
-    ToolMissingError,
     has_errors,
 )
 from shaderc_tool.manifest.load import load_manifest
-from shaderc_tool.manifest.model import Manifest
 from shaderc_tool.manifest.select import select_targets
 
 
@@ -51,9 +49,8 @@ def build(request: BuildRequest, environment: Mapping[str, str], progress: Progr
 
 def _run(session: Session) -> BuildResult:
     result = BuildResult(session.manifest)
-    if session.manifest.metal:
-        raise missing_metal(session.manifest)
     vulkan = _vulkan_stage(session, result)
+    _metal_stage(session, result)
     if session.request.dry_run:
         return result
     if vulkan:
@@ -82,6 +79,23 @@ def _vulkan_stage(session: Session, result: BuildResult) -> bool:
     if session.request.check_determinism and not has_errors(found) and not session.request.dry_run:
         result.diagnostics += shaders.check_determinism(session, chain)
     return True
+
+
+def _metal_stage(session: Session, result: BuildResult) -> None:
+    if not session.manifest.metal:
+        return
+    # Imported here: neither compiler driver is wanted for a Vulkan pack.
+    from shaderc_tool.build.metal import MetalStage
+    from shaderc_tool.build.metal_choice import choose_metal
+
+    toolchain = choose_metal(session)
+    for target in session.manifest.targets.values():
+        if target.api == "metal":
+            result.toolchains[f"metal {target.name}"] = f"{toolchain.family}: {toolchain.identity(target)}"
+    session.progress.note(f"Metal toolchain {toolchain.family}")
+    records, found = MetalStage(session, toolchain).run()
+    result.records += records
+    result.diagnostics += found
 
 
 def _gate(session: Session, result: BuildResult) -> None:
@@ -114,19 +128,6 @@ def _looked_at(session: Session, result: BuildResult, environment: Mapping[str, 
     evidence = [*session.folder.root.glob("evidence-*.json"), session.folder.root]
     paths = [session.request.manifest.absolute(), *files, *folders, *outputs, *evidence]
     return [*map(str, paths), *search_folders(environment)]
-
-
-def missing_metal(manifest: Manifest) -> ToolMissingError:
-    """The error for a Metal target on a machine with no Metal compiler."""
-    names = ", ".join(t.name for t in manifest.targets.values() if t.api == "metal")
-    return ToolMissingError(
-        Diagnostic(
-            "SP2003",
-            f"no Metal compiler was found for {names}",
-            cause="neither xcrun's `metal` nor the portable compiler of the `metal` extra is here",
-            fix="run `pip install 'shaderpack[metal]'`, or build the Vulkan half with `--target vulkan`",
-        )
-    )
 
 
 def _interrupted() -> Diagnostic:

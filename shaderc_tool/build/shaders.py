@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
 
+from shaderc_tool.build import place
 from shaderc_tool.build.plan import KEEP, Action, plan_shaders
-from shaderc_tool.build.records import BUILT, CACHED, FAILED, KEPT, PLANNED, SKIPPED, ActionRecord
+from shaderc_tool.build.records import FAILED, PLANNED, SKIPPED, ActionRecord
 from shaderc_tool.build.session import Session
 from shaderc_tool.diagnostics import Diagnostic, Place, Severity
 from shaderc_tool.manifest.model import ShaderJob
@@ -39,10 +39,10 @@ def run(
             record.status = FAILED
             found.append(_no_source(job))
         elif action.verdict == KEEP:
-            _keep(session, record)
+            place.keep(session, record)
         elif session.request.dry_run:
             record.status = PLANNED
-        elif not _restore(session, record, action):
+        elif not place.restore(session, record, action):
             misses.append((job, action))
     if misses:
         session.progress.begin(len(misses), "compile")
@@ -71,23 +71,6 @@ def _argv(job: ShaderJob, session: Session, chain: GlslToolchain) -> tuple[str, 
     return tuple(display_argv(chain.family, flags, job.defines, job.file, job.output))
 
 
-def _keep(session: Session, record: ActionRecord) -> None:
-    before = session.state.outputs[record.output]
-    record.status, record.sha256, record.size = KEPT, before["sha256"], before["size"]
-
-
-def _restore(session: Session, record: ActionRecord, action: Action) -> bool:
-    entry = session.store.get(action.key)
-    if entry is None:
-        return False
-    session.folder.write(record.output, entry.data)
-    record.status, record.sha256, record.size = CACHED, entry.sha256, len(entry.data)
-    record.note = entry.messages or record.note
-    session.remember_output(record, action.key, action.parts)
-    session.progress.step(record)
-    return True
-
-
 def _compile(
     session: Session,
     chain: GlslToolchain,
@@ -113,11 +96,7 @@ def _compile(
             if result.data is None:
                 record.status = FAILED
             else:
-                record.sha256, record.size = hashlib.sha256(result.data).hexdigest(), len(result.data)
-                session.folder.write(record.output, result.data)
-                record.status = BUILT
-                session.store.put(action.key, result.data, record.note)
-                session.remember_output(record, action.key, action.parts)
+                place.put(session, record, action, result.data)
             session.progress.step(record)
             yield from result.diagnostics
 

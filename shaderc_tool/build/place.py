@@ -1,0 +1,36 @@
+"""Bring one planned output into place: keep it, take it from the store, or write what was just made."""
+
+from __future__ import annotations
+
+import hashlib
+
+from shaderc_tool.build.plan import Action
+from shaderc_tool.build.records import BUILT, CACHED, KEPT, ActionRecord
+from shaderc_tool.build.session import Session
+
+
+def keep(session: Session, record: ActionRecord) -> None:
+    """The output is in place and current."""
+    before = session.state.outputs[record.output]
+    record.status, record.sha256, record.size = KEPT, before["sha256"], before["size"]
+
+
+def restore(session: Session, record: ActionRecord, action: Action) -> bool:
+    """Put the stored result of the same key in place; false when there is none."""
+    entry = session.store.get(action.key)
+    if entry is None:
+        return False
+    session.folder.write(record.output, entry.data)
+    record.status, record.sha256, record.size = CACHED, entry.sha256, len(entry.data)
+    record.note = entry.messages or record.note
+    session.remember_output(record, action.key, action.parts)
+    session.progress.step(record)
+    return True
+
+
+def put(session: Session, record: ActionRecord, action: Action, data: bytes) -> None:
+    """Write a new result, store it and remember it."""
+    record.status, record.sha256, record.size = BUILT, hashlib.sha256(data).hexdigest(), len(data)
+    session.folder.write(record.output, data)
+    session.store.put(action.key, data, record.note)
+    session.remember_output(record, action.key, action.parts)
