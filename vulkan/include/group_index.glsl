@@ -9,7 +9,7 @@
 layout(local_size_x = 32, local_size_y = 1, local_size_z = 1) in;
 
 // A dimension of a dispatch is only sure to reach 65535, so hosts fold the rest into the next one: x into y here, and
-// y into z for the kernels whose x is the head. The last fold may start groups past the end: compare with the row count.
+// y into z for the kernels whose x is the head. The last fold may start groups past the end: compare with the count.
 uint folded_xy() {
     return gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
 }
