@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shaderc_tool.formats.air import AirModule, EntryPoint, FunctionConstant, read_air_text
 from shaderc_tool.formats.bitcode import disassemble
-from shaderc_tool.verify.air_cpu import irtext
+from shaderc_tool.verify.air_cpu import intrinsics, irtext
 from shaderc_tool.verify.air_cpu.control import MAX_PARAMETERS
 from shaderc_tool.verify.air_cpu.errors import AirCpuError, DispatchError, NotModelledError
 from shaderc_tool.verify.air_cpu.instrument import Instrumenter, Site, bounds_place
@@ -23,7 +23,11 @@ from shaderc_tool.verify.air_cpu.trampoline import Trampoline
 if TYPE_CHECKING:
     from llvmlite.binding import ExecutionEngine, ModuleRef, TargetMachine
 
-_SPILL_BYTES: Final = 96 * 1024  # room for spilled registers and library calls beside declared private arrays
+# Room for spilled registers and library calls beside declared private arrays.
+_SPILL_BYTES: Final = 128 * 1024
+_SPILL_BYTES_UNOPTIMISED: Final = 512 * 1024
+# Register allocation of very large functions takes minutes; above this many characters of IR the fast one is used.
+_LARGE: Final = 1_500_000
 _SYMBOLS: Final = ("spk.control", "spk.args", "spk.bounds", "spk.run")
 _SCALARS: Final = {
     "bool": "i8", "char": "i8", "uchar": "i8", "short": "i16", "ushort": "i16", "int": "i32", "uint": "i32",
@@ -70,12 +74,13 @@ def compile_kernel(bitcode: bytes, name: str, constants: Mapping[int | str, Any]
         trampoline,
         _poison(entry, instrumented.globals),
         *_used_models(lowered, instrumented.text),
+        *([] if f"@{intrinsics.BF16_ROUND_NAME}(float" in instrumented.text else [intrinsics.BF16_ROUND]),
         "declare void @llvm.memset.p0i8.i64(i8*, i8, i64, i1)",
     ]
     final = unique_declares("\n".join(parts))
     symbols = [*_SYMBOLS, *(name.strip('"') for name, _, _ in instrumented.globals)]
     engine, addresses = _machine_code(final, symbols)
-    stack = instrumented.stack_bytes + _SPILL_BYTES
+    stack = instrumented.stack_bytes + (_SPILL_BYTES_UNOPTIMISED if len(final) > _LARGE else _SPILL_BYTES)
     return Compiled(
         module,
         entry,
@@ -205,14 +210,14 @@ def _initialise() -> None:
     llvm.initialize_native_asmparser()
 
 
-def _new_machine() -> TargetMachine:
+def _new_machine(level: int = 2) -> TargetMachine:
     """A description of this processor. An engine takes possession of the one it is made with."""
     import llvmlite.binding as llvm
 
     _initialise()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2, jit=True
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=level, jit=True
     )
 
 
@@ -245,20 +250,20 @@ def _parsed(text: str) -> Iterator[ModuleRef]:
         context.close()
 
 
-def _run_passes(module: ModuleRef) -> None:
+def _run_passes(module: ModuleRef, level: int, *, unroll: bool) -> None:
     import llvmlite.binding as llvm
 
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization = False
     options.slp_vectorization = False
-    options.loop_unrolling = True
+    options.loop_unrolling = unroll
     builder = llvm.create_pass_builder(_shared_machine(), options)
     builder.getModulePassManager().run(module, builder)
 
 
 def _optimised(text: str) -> str:
     with _parsed(text) as module:
-        _run_passes(module)
+        _run_passes(module, 2, unroll=True)
         return str(module)
 
 
@@ -267,8 +272,9 @@ def _machine_code(text: str, symbols: Sequence[str]) -> tuple[ExecutionEngine, d
     import llvmlite.binding as llvm
 
     with _parsed(text) as module:
-        _run_passes(module)
-        engine = llvm.create_mcjit_compiler(module, _new_machine())
+        large = len(text) > _LARGE
+        _run_passes(module, 1 if large else 2, unroll=False)
+        engine = llvm.create_mcjit_compiler(module, _new_machine(0 if large else 2))
         engine.finalize_object()
         engine.run_static_constructors()
         addresses = {name: engine.get_global_value_address(name) for name in symbols}

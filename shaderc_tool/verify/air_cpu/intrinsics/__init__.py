@@ -13,9 +13,9 @@ from shaderc_tool.verify.air_cpu.intrinsics import (
     lanes,
     matrices,
 )
-from shaderc_tool.verify.air_cpu.intrinsics.signature import BF16_ROUND, Body, Signature, signature
+from shaderc_tool.verify.air_cpu.intrinsics.signature import BF16_ROUND, BF16_ROUND_NAME, Body, Signature, signature
 
-__all__ = ["BARRIER", "BF16_ROUND", "Definition", "define", "signature"]
+__all__ = ["BARRIER", "BF16_ROUND", "BF16_ROUND_NAME", "Definition", "define", "signature"]
 
 BARRIER: Final = "wg.barrier"
 

@@ -144,8 +144,9 @@ class Body:
         return self.collect(kind, results)
 
 
-BF16_ROUND: Final = """\
-define internal i16 @spk.bf16.round(float %x) alwaysinline nounwind {
+BF16_ROUND_NAME: Final = "spk.bf16.round"
+BF16_ROUND: Final = f"""\
+define internal i16 @{BF16_ROUND_NAME}(float %x) alwaysinline nounwind {{
   %bits = bitcast float %x to i32
   %high = lshr i32 %bits, 16
   %odd = and i32 %high, 1
@@ -157,7 +158,7 @@ define internal i16 @spk.bf16.round(float %x) alwaysinline nounwind {
   %chosen = select i1 %nan, i32 %quiet, i32 %rounded
   %short = trunc i32 %chosen to i16
   ret i16 %short
-}"""
+}}"""
 
 
 def float_constant(value: float) -> str:
