@@ -47,7 +47,8 @@ class MetalBundle:
 def metal_loader(bundle: MetalBundle) -> dict[str, str]:
     """Header, Objective-C and Swift texts, by file name.
 
-    The header declares the payload's symbols and `<pack>_load_library`; the `.m` file compiles as Objective-C and, when
+    The header declares the payload's symbols, its digest and `<pack>_load_library`; only the header depends on the
+    payload's bytes, so that one loader serves all platforms. The `.m` file compiles as Objective-C and, when
     renamed, as Objective-C++. The Swift text imports the header through a module of the pack's name.
     """
     pack = c_identifier(bundle.pack)
@@ -59,7 +60,6 @@ def metal_loader(bundle: MetalBundle) -> dict[str, str]:
         "digest": bundle.payload.digest,
         "functions": "".join(f'    @"{name}",\n' for name in bundle.functions),
         "swift_functions": "".join(f'        "{name}",\n' for name in bundle.functions),
-        "digest_bytes": _digest_bytes(bundle.payload, 3),
     }
     make, swift_make = loader_apple.make_library(
         bundle.is_source, bundle.macros or {}, bundle.language, bundle.fast_math

@@ -29,6 +29,9 @@ extern const unsigned char ${symbol}_start[];
 extern const unsigned char ${symbol}_end[];
 extern const uint64_t ${symbol}_size;
 
+/* Of the payload that this header was generated with; the loaders accept no other. */
+#define ${PACK}_PAYLOAD_SHA256 "${digest}"
+
 /* For Swift, which does not import arrays of unknown length. */
 static inline const void *${pack}_payload_bytes(void) { return ${symbol}_start; }
 static inline size_t ${pack}_payload_size(void) { return (size_t)(${symbol}_end - ${symbol}_start); }
@@ -58,10 +61,8 @@ OBJECTIVE_C: Final = Template("""\
 #import "${pack}_metal.h"
 
 #import <CommonCrypto/CommonDigest.h>
+#include <stdio.h>
 #include <string.h>
-
-static const unsigned char ${pack}_digest[CC_SHA256_DIGEST_LENGTH] = {
-    ${digest_bytes}};
 
 static NSArray<NSString *> *${pack}_required(void) {
     return @[
@@ -77,13 +78,17 @@ static void ${pack}_fail(NSError **error, NSInteger code, NSString *message) {
 }
 
 static BOOL ${pack}_is_current(NSError **error) {
-    unsigned char found[CC_SHA256_DIGEST_LENGTH];
-    CC_SHA256(${pack}_payload_bytes(), (CC_LONG)${pack}_payload_size(), found);
-    if (memcmp(found, ${pack}_digest, sizeof found) == 0) {
+    unsigned char digest[CC_SHA256_DIGEST_LENGTH];
+    char found[2 * CC_SHA256_DIGEST_LENGTH + 1];
+    CC_SHA256(${pack}_payload_bytes(), (CC_LONG)${pack}_payload_size(), digest);
+    for (size_t i = 0; i < sizeof digest; i++) {
+        snprintf(found + 2 * i, 3, "%02x", digest[i]);
+    }
+    if (strcmp(found, ${PACK}_PAYLOAD_SHA256) == 0) {
         return YES;
     }
-    ${pack}_fail(error, 1, @"${pack}: the embedded payload is not the one with SHA-256 "
-                           @"${digest}: rebuild the object that embeds it");
+    ${pack}_fail(error, 1, @"${pack}: the embedded payload is not the one with SHA-256 " ${PACK}_PAYLOAD_SHA256
+                           @": rebuild the object that embeds it");
     return NO;
 }
 
@@ -147,7 +152,7 @@ ${swift_functions}    ]
     public static func makeLibrary(device: MTLDevice) throws -> MTLLibrary {
         let bytes = UnsafeRawBufferPointer(start: ${pack}_payload_bytes(), count: ${pack}_payload_size())
         let digest = SHA256.hash(data: bytes).map { String(format: "%02x", $$0) }.joined()
-        guard digest == "${digest}" else {
+        guard digest == ${PACK}_PAYLOAD_SHA256 else {
             throw LoadError(errorDescription: "${pack}: the embedded payload is not the one this file was made for")
         }
 ${make}

@@ -166,7 +166,7 @@ def _stamp_build_version(image: bytearray, target: ObjectTarget) -> None:
     for _ in range(count):
         command, size = struct.unpack_from("<2I", image, at)
         if command == _LC_BUILD_VERSION:
-            versions = packed_version(target.min_os), packed_version(target.sdk)
+            versions = packed_version(target.min_os), packed_version(target.sdk or "0")
             struct.pack_into("<3I", image, at + 8, target.facts.macho, *versions)
             return
         at += size

@@ -24,25 +24,24 @@ class Platform:
 
 # LLVM 15 knows no visionOS; the iOS triple gives the same object but for the platform number.
 PLATFORMS: Final[dict[str, Platform]] = {
-    "macos": Platform(1, "apple-macosx13.0", ("arm64", "x86_64"), "macos"),
-    "ios": Platform(2, "apple-ios15.0", ("arm64",), "ios"),
-    "ios-simulator": Platform(7, "apple-ios15.0-simulator", ("arm64", "x86_64"), "ios", "simulator"),
+    # Apple's by the manifest's `sdk`.
+    "macosx": Platform(1, "apple-macosx13.0", ("arm64", "x86_64"), "macos"),
+    "iphoneos": Platform(2, "apple-ios15.0", ("arm64",), "ios"),
+    "iphonesimulator": Platform(7, "apple-ios15.0-simulator", ("arm64", "x86_64"), "ios", "simulator"),
     "maccatalyst": Platform(6, "apple-ios15.0-macabi", ("arm64", "x86_64"), "ios", "maccatalyst"),
-    "tvos": Platform(3, "apple-tvos15.0", ("arm64",), "tvos"),
-    "tvos-simulator": Platform(8, "apple-tvos15.0-simulator", ("arm64", "x86_64"), "tvos", "simulator"),
+    "appletvos": Platform(3, "apple-tvos15.0", ("arm64",), "tvos"),
+    "appletvsimulator": Platform(8, "apple-tvos15.0-simulator", ("arm64", "x86_64"), "tvos", "simulator"),
     "watchos": Platform(4, "apple-watchos9.0", ("arm64", "arm64_32"), "watchos"),
-    "watchos-simulator": Platform(9, "apple-watchos9.0-simulator", ("arm64", "x86_64"), "watchos", "simulator"),
-    "visionos": Platform(11, "apple-ios15.0", ("arm64",), "xros"),
-    "visionos-simulator": Platform(12, "apple-ios15.0-simulator", ("arm64", "x86_64"), "xros", "simulator"),
+    "watchsimulator": Platform(9, "apple-watchos9.0-simulator", ("arm64", "x86_64"), "watchos", "simulator"),
+    "xros": Platform(11, "apple-ios15.0", ("arm64",), "xros"),
+    "xrsimulator": Platform(12, "apple-ios15.0-simulator", ("arm64", "x86_64"), "xros", "simulator"),
     "linux": Platform(0, "unknown-linux-gnu", ("x86_64", "arm64")),
     "windows": Platform(0, "pc-windows-msvc", ("x86_64", "arm64")),
 }
 
 
 def packed_version(text: str) -> int:
-    """`major[.minor[.patch]]` as LC_BUILD_VERSION stores it: 16, 8 and 8 bits. ValueError when it does not
-    fit.
-    """
+    """`major[.minor[.patch]]` as LC_BUILD_VERSION stores it: 16, 8 and 8 bits. Raises ValueError."""
     parts = text.split(".")
     if not 1 <= len(parts) <= 3 or not all(part.isascii() and part.isdigit() for part in parts):
         raise ValueError(f"not a version: {text!r}")
@@ -54,9 +53,10 @@ def packed_version(text: str) -> int:
 
 @dataclass(frozen=True)
 class ObjectTarget:
-    """A target for `write_object`. `min_os` and `sdk` are versions such as "17.0"; Apple platforms need both.
+    """A target for `write_object`: a key of `PLATFORMS`, and for Apple's the lowest OS and the SDK, such as "17.0".
 
-    Raises ValueError for an unknown platform, an architecture that the platform never had, or a bad version.
+    The SDK may be left out: LC_BUILD_VERSION then says so with a zero, as an assembler without an SDK does. Raises
+    ValueError for an unknown platform, an architecture that the platform never had, or a bad version.
     """
 
     platform: str
@@ -71,7 +71,7 @@ class ObjectTarget:
             raise ValueError(f"{self.platform} has no {self.arch}; known: {', '.join(self.facts.archs)}")
         if self.facts.macho:
             packed_version(self.min_os)
-            packed_version(self.sdk)
+            packed_version(self.sdk or "0")
 
     @property
     def facts(self) -> Platform:

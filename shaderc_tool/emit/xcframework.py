@@ -16,7 +16,7 @@ from shaderc_tool.emit.targets import PLATFORMS
 
 @dataclass(frozen=True)
 class LibrarySlice:
-    """The library of one platform: an archive for each architecture.
+    """The library of one platform: an archive for each architecture, and its headers by file name.
 
     Device and simulator are two slices even where the architecture is the same. Raises ValueError for a
     platform that no xcframework can hold and for an architecture that the platform does not have.
@@ -24,6 +24,7 @@ class LibrarySlice:
 
     platform: str
     archives: Mapping[str, bytes]
+    headers: Mapping[str, bytes]
 
     def __post_init__(self) -> None:
         facts = PLATFORMS.get(self.platform)
@@ -48,8 +49,8 @@ class LibrarySlice:
         return universal(self.archives)
 
 
-def xcframework(name: str, slices: Iterable[LibrarySlice], headers: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The files of `<name>.xcframework`, by path inside it. Importing the C module `name` sees all `headers`.
+def xcframework(name: str, slices: Iterable[LibrarySlice]) -> dict[str, bytes]:
+    """The files of `<name>.xcframework`, by path inside it. The C module `name` holds all headers of the slice.
 
     Raises ValueError for a name that is no identifier, for no slice, and for two slices of one platform.
     """
@@ -63,8 +64,8 @@ def xcframework(name: str, slices: Iterable[LibrarySlice], headers: Mapping[str,
     files = {"Info.plist": _info(ordered, library)}
     for item in ordered:
         files[f"{item.identifier}/{library}"] = item.library
-        files[f"{item.identifier}/Headers/module.modulemap"] = _module_map(name, headers)
-        files |= {f"{item.identifier}/Headers/{header}": text for header, text in headers.items()}
+        files[f"{item.identifier}/Headers/module.modulemap"] = _module_map(name, item.headers)
+        files |= {f"{item.identifier}/Headers/{header}": text for header, text in item.headers.items()}
     return files
 
 

@@ -18,7 +18,7 @@ from tests.tools import require_tool
 
 FIRST = (Payload("demo_first", b"MTLB" + bytes(range(251)), "first"),)
 SECOND = (Payload("demo_second", b"\x03\x02\x23\x07odd", "second"),)
-IOS = ObjectTarget("ios", "arm64", "15.0", "17.0")
+IOS = ObjectTarget("iphoneos", "arm64", "15.0", "17.0")
 LINUX = ObjectTarget("linux", "x86_64")
 
 
@@ -69,7 +69,7 @@ def test_darwin_linker_finds_each_member(tmp_path: Path) -> None:
 def test_universal_equals_llvm_lipo(tmp_path: Path) -> None:
     slices = {}
     for arch in ("x86_64", "arm64"):
-        target = ObjectTarget("ios-simulator", arch, "15.0", "17.0")
+        target = ObjectTarget("iphonesimulator", arch, "15.0", "17.0")
         slices[arch] = darwin_archive(members(target, tmp_path, ("a.o", "b.o")))
         (tmp_path / f"{arch}.a").write_bytes(slices[arch])
     run(llvm_tool("llvm-lipo"), "-create", "x86_64.a", "arm64.a", "-output", "fat.a", cwd=tmp_path)

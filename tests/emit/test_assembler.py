@@ -56,7 +56,7 @@ def test_private_extern_is_seen_by_nm(private: bool, tmp_path: Path) -> None:
     output = assemble(tmp_path, assembler("demo", PAYLOADS, private_extern=private), "arm64-apple-macosx13")
     listing = run(llvm_tool("llvm-nm"), "-m", output, cwd=tmp_path)
     assert listing.count("private external") == (6 if private else 0)
-    target = ObjectTarget("macos", "arm64", "13.0", "14.0")
+    target = ObjectTarget("macosx", "arm64", "13.0", "14.0")
     for name in object_symbols(target, PAYLOADS, Naming.START_END):
         assert name in listing.split()
 

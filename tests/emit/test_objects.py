@@ -32,16 +32,16 @@ APPLE = [target for target in TARGETS if target.is_apple]
 
 # `enum` names of lief, and with them the numbers of <mach-o/loader.h>, not those of the code under test.
 LIEF_PLATFORMS = {
-    "macos": "MACOS",
-    "ios": "IOS",
-    "ios-simulator": "IOS_SIMULATOR",
+    "macosx": "MACOS",
+    "iphoneos": "IOS",
+    "iphonesimulator": "IOS_SIMULATOR",
     "maccatalyst": "MAC_CATALYST",
-    "tvos": "TVOS",
-    "tvos-simulator": "TVOS_SIMULATOR",
+    "appletvos": "TVOS",
+    "appletvsimulator": "TVOS_SIMULATOR",
     "watchos": "WATCHOS",
-    "watchos-simulator": "WATCHOS_SIMULATOR",
-    "visionos": "VISIONOS",
-    "visionos-simulator": "VISIONOS_SIMULATOR",
+    "watchsimulator": "WATCHOS_SIMULATOR",
+    "xros": "VISIONOS",
+    "xrsimulator": "VISIONOS_SIMULATOR",
 }
 CPU_TYPES = {"arm64": 0x0100000C, "x86_64": 0x01000007, "arm64_32": 0x0200000C}
 
@@ -101,7 +101,7 @@ def test_llvm_nm_sees_global_symbols_in_the_section(target: ObjectTarget, tmp_pa
 
 
 def test_private_extern_hides_symbols_from_other_images(tmp_path: Path) -> None:
-    target = ObjectTarget("ios", "arm64", "17.0", "18.0")
+    target = ObjectTarget("iphoneos", "arm64", "17.0", "18.0")
     (tmp_path / "o").write_bytes(write_object(target, PAYLOADS[:1], private_extern=True))
     listing = run(llvm_tool("llvm-nm"), "-m", "o", cwd=tmp_path)
     assert listing.count("private external") == 3
@@ -165,7 +165,7 @@ def test_c_program_finds_two_packs_by_symbol(tmp_path: Path) -> None:
 @pytest.mark.parametrize("section", ["", "__TEXT,__milady"])
 def test_ios_library_holds_the_payload_in_its_section(section: str, tmp_path: Path) -> None:
     linker = llvm_tool("ld64.lld")
-    target = ObjectTarget("ios", "arm64", "15.0", "17.0")
+    target = ObjectTarget("iphoneos", "arm64", "15.0", "17.0")
     (tmp_path / "o").write_bytes(write_object(target, PAYLOADS, section=section))
     flags = ["-dylib", "-arch", "arm64", "-platform_version", "ios", "15.0", "17.0", "-dead_strip"]
     run(linker, *flags, "-o", "d", "o", cwd=tmp_path)
@@ -198,7 +198,7 @@ def test_same_arguments_give_same_bytes(target: ObjectTarget) -> None:
 def test_every_size_and_content_survives(size: int) -> None:
     for filler in (b"\0", b"\xff", b"\\"):
         payload = Payload("p", filler * size, "p")
-        binary = read_macho(write_object(ObjectTarget("macos", "arm64", "13.0", "14.0"), (payload,)))
+        binary = read_macho(write_object(ObjectTarget("macosx", "arm64", "13.0", "14.0"), (payload,)))
         assert bytes(section_named(binary, "__const").content)[: size + 1] == payload.data + b"\0"
 
 
@@ -216,7 +216,8 @@ def test_bad_versions_are_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("beos", "arm64", "1", "1"), ("ios", "x86_64", "17.0", "17.0"), ("ios", "arm64", "", "17.0")]
+    "arguments",
+    [("beos", "arm64", "1", "1"), ("iphoneos", "x86_64", "17.0", "17.0"), ("iphoneos", "arm64", "", "17.0")],
 )
 def test_bad_targets_are_refused(arguments: tuple[str, str, str, str]) -> None:
     with pytest.raises(ValueError):

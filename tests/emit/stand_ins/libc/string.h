@@ -1,4 +1,4 @@
 #ifdef __cplusplus
 extern "C"
 #endif
-int memcmp(const void *, const void *, unsigned long);
+int strcmp(const char *, const char *);
