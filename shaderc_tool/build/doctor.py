@@ -115,11 +115,11 @@ def _vulkan_device() -> Check:
     name = "Vulkan device"
     if importlib.util.find_spec("vulkan") is None or importlib.util.find_spec("numpy") is None:
         return Check(name, False, "the `verify` extra is not installed", fix="pip install 'shaderpack[verify]'")
-    from shaderc_tool.verify.vulkan_device import list_devices
+    from shaderc_tool.verify.vulkan_loader import devices
 
     try:
-        devices = list_devices()
+        found = devices()
     except ShaderpackError as error:
         first = error.diagnostics[0]
         return Check(name, False, first.message, fix=first.fix)
-    return Check(name, True, "; ".join(f"{d.name} ({d.kind})" for d in devices), "shaderpack verify --backend vulkan")
+    return Check(name, True, "; ".join(f"{d.name} ({d.kind})" for d in found), "shaderpack verify --backend vulkan")

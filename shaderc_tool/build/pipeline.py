@@ -20,7 +20,6 @@ from shaderc_tool.diagnostics import (
     has_errors,
 )
 from shaderc_tool.manifest.load import load_manifest
-from shaderc_tool.manifest.select import select_targets
 
 
 def build(request: BuildRequest, environment: Mapping[str, str], progress: Progress | None = None) -> BuildResult:
@@ -30,8 +29,7 @@ def build(request: BuildRequest, environment: Mapping[str, str], progress: Progr
     """
     begun = time.perf_counter()
     progress = progress or Quiet()
-    manifest = select_targets(load_manifest(request.manifest), request.targets)
-    session = open_session(request, manifest, environment, progress)
+    session = open_session(request, load_manifest(request.manifest), environment, progress)
     waiting = "another build of this pack is running; waiting for it"
     with session.folder.locked(lambda: progress.note(waiting)):
         try:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from shaderc_tool import __version__
-from shaderc_tool.audit.ledger import read_evidence, write_ledger
+from shaderc_tool.audit.ledger import evidence_name, read_evidence, write_ledger
+from shaderc_tool.build.output import OutputFolder
 from shaderc_tool.build.records import BuildResult
 from shaderc_tool.build.session import Session
+from shaderc_tool.diagnostics import Diagnostic
+from shaderc_tool.manifest.model import Manifest
 from shaderc_tool.report.json_report import diagnostic_value
 
 REPORT = "report.json"
@@ -16,12 +20,50 @@ CAPABILITIES = "capabilities.json"
 
 
 def write_reports(session: Session, result: BuildResult) -> None:
-    """Write both files into the pack's folder."""
-    session.folder.write(REPORT, _json(report_value(result)))
-    evidence = read_evidence(session.folder.root)
-    session.folder.write(
-        CAPABILITIES, _json(write_ledger(result.manifest, result.output_digests(), result.diagnostics, evidence))
-    )
+    """Write both files into the pack's folder. Targets that were not asked for keep their place in both."""
+    report = report_value(result)
+    report["actions"] += _other_targets(session)
+    session.folder.write(REPORT, _json(report))
+    digests = {a["output"]: a["sha256"] for a in report["actions"] if a.get("sha256")}
+    ledger = write_ledger(session.whole, digests, result.diagnostics, read_evidence(session.folder.root))
+    session.folder.write(CAPABILITIES, _json(ledger))
+
+
+def _other_targets(session: Session) -> list[dict[str, Any]]:
+    """The last report's actions for the manifest's other targets, as far as their outputs are still in place."""
+    others = set(session.whole.targets) - set(session.manifest.targets)
+    return [
+        action
+        for action in read_report(session.folder.root)["actions"]
+        if action["target"] in others and action["output"] in session.state.outputs
+    ]
+
+
+def read_report(folder: Path) -> dict[str, Any]:
+    """A pack's report.json; one without actions when there is none that can be read."""
+    try:
+        report: dict[str, Any] = json.loads((folder / REPORT).read_text("utf-8"))
+        report["actions"], report["diagnostics"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {"actions": [], "diagnostics": []}
+    return report
+
+
+def record_evidence(manifest: Manifest, folder: Path, backend: str, found: dict[str, Any]) -> None:
+    """Keep what a verify run found, and bring the ledger up to date with it."""
+    output = OutputFolder(folder)
+    output.write(evidence_name(backend), _json(found))
+    report = read_report(folder)
+    if not report["actions"]:
+        return  # nothing was built here by this tool: there is no ledger to bring up to date
+    digests = {a["output"]: a["sha256"] for a in report["actions"] if a.get("sha256")}
+    blamed = [
+        Diagnostic(d["code"], d["message"], subject=d["subject"])
+        for d in report["diagnostics"]
+        if d["severity"] == "error"
+    ]
+    ledger = write_ledger(manifest, digests, blamed, read_evidence(folder))
+    output.write(CAPABILITIES, _json(ledger))
 
 
 def report_value(result: BuildResult) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from shaderc_tool.build.sources import SourceIndex
 from shaderc_tool.build.state import State, signature
 from shaderc_tool.build.store import Store
 from shaderc_tool.manifest.model import Manifest
+from shaderc_tool.manifest.select import select_targets
 from shaderc_tool.toolchains.discover import Finder, VersionMemory
 
 
@@ -61,9 +62,10 @@ class BuildRequest:
 
 @dataclass
 class Session:
-    """One build's working set."""
+    """One build's working set. `manifest` is `whole` narrowed to the targets that were asked for."""
 
     request: BuildRequest
+    whole: Manifest
     manifest: Manifest
     folder: OutputFolder
     state: State
@@ -95,10 +97,9 @@ class Session:
             write_atomically(self.finder.memory.file, text.encode())
 
 
-def open_session(
-    request: BuildRequest, manifest: Manifest, environment: Mapping[str, str], progress: Progress
-) -> Session:
-    """Open everything for a build of `manifest`; reads the state, starts nothing."""
+def open_session(request: BuildRequest, whole: Manifest, environment: Mapping[str, str], progress: Progress) -> Session:
+    """Open everything for a build; reads the state, starts nothing. Raises UsageError for an unknown target."""
+    manifest = select_targets(whole, request.targets)
     folder = OutputFolder(request.out / manifest.pack)
     state = State.load(folder)
     cache = Path(default_cache_folder(environment))
@@ -110,6 +111,7 @@ def open_session(
 
     return Session(
         request=request,
+        whole=whole,
         manifest=manifest,
         folder=folder,
         state=state,

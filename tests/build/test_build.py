@@ -213,3 +213,13 @@ def test_two_builds_at_once_are_safe(project: Project) -> None:
 def test_determinism_check_passes_on_honest_shaders(project: Project) -> None:
     result = project.build(check_determinism=True)
     assert result.ok, result.diagnostics
+
+
+def test_a_build_of_one_target_keeps_the_report_of_the_others(project: Project) -> None:
+    project.edit("manifest.yaml", "vulkan: {api: vulkan}", "vulkan: {api: vulkan}, other: {api: vulkan}")
+    project.build()
+    project.build(targets=("other",))
+    report = json.loads(project.output("report.json").read_text())
+    assert {a["target"] for a in report["actions"]} == {"vulkan", "other"}
+    ledger = json.loads(project.output("capabilities.json").read_text())
+    assert all(k["present"] for k in ledger["kernels"])
