@@ -62,7 +62,7 @@ def _architecture(parsed: Any, kind: str) -> str:
     header = parsed.header
     value = {"mach-o": "cpu_type", "elf": "machine_type", "pe": "machine", "coff": "machine"}[kind]
     name = getattr(header, value).name.lower()
-    return _ARCHITECTURES.get(name, name)
+    return str(_ARCHITECTURES.get(name, name))
 
 
 def _sections(parsed: Any, kind: str) -> Iterator[Section]:
