@@ -88,6 +88,11 @@ def open_device(selector: str | None = None) -> Iterator[VulkanDevice]:
 
 def _open(physical: PhysicalDevice, scope: ExitStack) -> VulkanDevice:
     vk = vulkan_loader.binding()
+    with _failures(vk, physical.info, "open"):
+        return _create(vk, physical, scope)
+
+
+def _create(vk: Any, physical: PhysicalDevice, scope: ExitStack) -> VulkanDevice:
     family = vulkan_loader.compute_family(physical.handle)
     if family is None:
         raise AssertionError("devices without a compute queue are filtered out")
@@ -134,6 +139,17 @@ def _open(physical: PhysicalDevice, scope: ExitStack) -> VulkanDevice:
     )
 
 
+@contextmanager
+def _failures(vk: Any, info: DeviceInfo, what: str) -> Iterator[None]:
+    """Turn Vulkan errors into a diagnostic."""
+    try:
+        yield
+    except (vk.VkError, vk.VkException) as error:
+        name = type(error).__name__
+        cause = "it did not end in time" if name == "VkTimeout" else name
+        raise ShaderpackError(Diagnostic("SP5005", f"{info.name} failed to {what}", cause=cause)) from error
+
+
 @dataclass(frozen=True)
 class VulkanDevice:
     """A logical device with one queue and one command buffer; made by `open_device`. Not thread-safe."""
@@ -161,7 +177,7 @@ class VulkanDevice:
     def run(self, dispatch: Dispatch) -> Result:
         """Run a dispatch. Raises ShaderpackError SP5004 (limits) or SP5005 (the device refuses or fails)."""
         self._check(dispatch)
-        with ExitStack() as scope, self._failures():
+        with ExitStack() as scope, _failures(self.vk, self.info, "run a dispatch"):
             pipeline = self._pipeline_for(dispatch)
             buffers = {b.index: self.buffer(scope, len(b.contents)) for b in dispatch.buffers}
             for binding in dispatch.buffers:
@@ -384,15 +400,3 @@ class VulkanDevice:
             raise ShaderpackError(
                 Diagnostic("SP5004", f"dispatch exceeds the limits of {self.info.name}", cause="; ".join(over))
             )
-
-    @contextmanager
-    def _failures(self) -> Iterator[None]:
-        """Turn Vulkan errors into a diagnostic."""
-        try:
-            yield
-        except (self.vk.VkError, self.vk.VkException) as error:
-            name = type(error).__name__
-            cause = "the dispatch did not end in time" if name == "VkTimeout" else name
-            raise ShaderpackError(
-                Diagnostic("SP5005", f"{self.info.name} failed to run a dispatch", cause=cause)
-            ) from error
