@@ -1,4 +1,4 @@
-"""Small AIR modules for tests, written as textual IR and assembled by llvmlite as Apple's compiler would lay them out."""
+"""Small AIR modules for tests: textual IR with Apple's metadata, assembled by llvmlite."""
 
 from __future__ import annotations
 

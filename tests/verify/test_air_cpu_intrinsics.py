@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
 from tests.verify.air_call import call, families, from_bfloat, to_bfloat
 
 RNG = np.random.default_rng(7)
@@ -232,10 +233,11 @@ def test_bit_function(name: str) -> None:
 def test_leading_and_trailing_zeros_of_zero_are_the_width() -> None:
     values = _integers(32, False)
     flags = np.zeros(N, np.int8)
-    for name, reference in (
-        ("clz", lambda x: 32 - x.bit_length()),
-        ("ctz", lambda x: (x & -x).bit_length() - 1 if x else 32),
-    ):
+    references: dict[str, Callable[[int], int]] = {
+        "clz": lambda x: 32 - x.bit_length(),
+        "ctz": lambda x: (x & -x).bit_length() - 1 if x else 32,
+    }
+    for name, reference in references.items():
         out = call(
             f"air.{name}.i32", "i32", ["i32", "i1"], [np.array(values, np.uint32), flags], np.zeros(N, np.uint32)
         )
@@ -251,9 +253,8 @@ def test_rotate() -> None:
         [np.array(values, np.uint32), by.astype(np.uint32)],
         np.zeros(N, np.uint32),
     )
-    assert out.tolist() == [
-        ((v << (b % 32)) | (v >> (-b % 32) if b % 32 else 0)) & 0xFFFFFFFF for v, b in zip(values, by.tolist())
-    ]
+    for value, count, got in zip(values, (by % 32).tolist(), out.tolist(), strict=True):
+        assert got == ((value << 32 | value) << count >> 32) & 0xFFFFFFFF
 
 
 @pytest.mark.parametrize("sign", ["s", "u"])
@@ -345,10 +346,9 @@ def test_normalised_formats(signed: bool, lanes: int, bits: int) -> None:
 
 def test_unpack_rgb10a2() -> None:
     word = np.array([0x00000001, 0x40000000, 0xFFFFFFFF], np.uint32)
-    out = call(
-        "air.unpack.unorm.rgb10a2.v4f32", "<4 x float>", ["i32"], [word], np.zeros((3, 4), np.float32)
-    )
-    np.testing.assert_allclose(out, [[1 / 1023, 0, 0, 0], [0, 0, 0, 1 / 3], [1, 1, 1, 1]], rtol=1e-6)
+    out = call("air.unpack.unorm.rgb10a2.v4f32", "<4 x float>", ["i32"], [word], np.zeros((3, 4), np.float32))
+    expected = np.array([[1 / 1023, 0, 0, 0], [0, 0, 0, 1 / 3], [1, 1, 1, 1]])
+    np.testing.assert_allclose(out, expected, rtol=1e-6)
 
 
 def test_there_are_at_least_80_families() -> None:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
+from shaderc_tool.verify import air_cpu
 from tests.verify.air_call import call, from_bfloat, to_bfloat
 from tests.verify.air_text import Buffer, Builtin, kernel
 
-from shaderc_tool.verify import air_cpu
-
 RNG = np.random.default_rng(11)
-REDUCE: dict[str, Callable[..., Any]] = {
+REDUCE: dict[str, np.ufunc] = {
     "sum": np.add,
     "product": np.multiply,
     "min": np.minimum,
@@ -253,13 +253,21 @@ def test_matrix_product(transpose: bool, fill: str) -> None:
 
 def test_matrix_product_needs_a_whole_simdgroup() -> None:
     code = kernel(MATRIX_PARAMS, PRODUCT.format(ta="false", fill="diag.v64f32.f32"), before=MATRIX)
-    buffers = [np.zeros((8, 8), np.float16), np.zeros((9, 16), np.float32), np.zeros((8, 8), np.float32)]
+    buffers: list[air_cpu.Buffer] = [
+        np.zeros((8, 8), np.float16),
+        np.zeros((9, 16), np.float32),
+        np.zeros((8, 8), np.float32),
+    ]
     with pytest.raises(air_cpu.IncompleteSimdgroupError, match="24 of 32 lanes"):
         air_cpu.run(code, "k", buffers=buffers, grid=(1,), threadgroup=(24,))
 
 
 def test_matrix_load_is_bounds_checked() -> None:
     code = kernel(MATRIX_PARAMS, PRODUCT.format(ta="false", fill="diag.v64f32.f32"), before=MATRIX)
-    buffers = [np.zeros((8, 8), np.float16), np.zeros((9, 16), np.float32), np.zeros(63, np.float32)]
+    buffers: list[air_cpu.Buffer] = [
+        np.zeros((8, 8), np.float16),
+        np.zeros((9, 16), np.float32),
+        np.zeros(63, np.float32),
+    ]
     with pytest.raises(air_cpu.OutOfBoundsError, match="byte 252 of buffer 2"):
         air_cpu.run(code, "k", buffers=buffers, grid=(1,), threadgroup=(32,))
