@@ -152,19 +152,35 @@ def _instantiation(group: Sequence[Token]) -> list[tuple[str, str, str]]:
 
 
 def _function(header: Words, head: Words, at: int, entry: bool) -> tuple[str, str, str]:
-    name_at = at - 1
-    if head[name_at] == ">":
-        name_at = next(i for i in range(at) if head[i] == "<") - 1
-    if "operator" in head:
-        name_at = head.index("operator")
-    name = "".join(head[name_at:at])
-    while name_at >= 2 and head[name_at - 1] == "::":
-        name_at -= 2
-        name = f"{head[name_at]}::{name}"
+    """The function whose parameter list begins at `at`: its name with qualifiers and template arguments."""
+    start = head.index("operator") if "operator" in head[:at] else at - 1
+    start = _qualified_start(head, start)
+    name = "".join(head[start:at])
     if entry and not header:
         return "kernel", name, ""
     parameters = head[at + 1 : _closing(head, at)]
     return "function", name, _signature(header, parameters)
+
+
+def _qualified_start(head: Words, last: int) -> int:
+    """Index where the name that ends at `last` begins: `a<b>::c<d>` is one name."""
+    start = last
+    while True:
+        if head[start] == ">":
+            start = max(0, _opening_angle(head, start) - 1)
+        if start < 2 or head[start - 1] != "::":
+            return start
+        start -= 2
+
+
+def _opening_angle(words: Sequence[str], at: int) -> int:
+    """Index of the `<` that the `>` at `at` closes, or `at` when there is none."""
+    depth = 0
+    for index in range(at, -1, -1):
+        depth += (words[index] == ">") - (words[index] == "<")
+        if depth == 0:
+            return index
+    return at
 
 
 def _tagged(plain: Words, head: Words, tag: int, brace: int) -> list[tuple[str, str, str]]:

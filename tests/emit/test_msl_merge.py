@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from shaderc_tool.diagnostics import Severity
 from shaderc_tool.emit.msl_merge import MergedSource, find_duplicates, line_places
@@ -73,6 +75,11 @@ CLASHES = {
     "namespace": ("namespace a { int f() { return 1; } }", "namespace a { int f() { return 2; } }"),
     "specialization": ("template<> int s<int>() { return 1; }", "template<> int s<int>() { return 2; }"),
     "operator": ("v operator+(v a, v b) { return a; }", "v operator+(v x, v y) { return y; }"),
+    "member of a specialization": (
+        "template <> void n::io<float, 2>::load(int i) { a = i; }",
+        "template <> void n::io<float, 2>::load(int j) { b = j; }",
+    ),
+    "comparison": ("bool operator>(v a, v b) { return a; }", "bool operator>(v x, v y) { return y; }"),
     "template struct": ("template <int N> struct a { int x[N]; };", "template <int M> struct a { int y[M]; };"),
     "after an invocation": ("MAKE(1)\nkernel void k() {}", "MAKE(2)\nkernel void k() { return; }"),
     "attribute struct": ("struct __attribute__((packed)) s { int a; };", "struct alignas(16) s { int a; };"),
@@ -128,6 +135,10 @@ NO_CLASH = {
     ),
     "specializations": ("template<> int s<int>() { return 1; }", "template<> int s<float>() { return 2; }"),
     "partial specialization": ("template <class T> struct v { T x; };", "template <class T> struct v<T*> { T y; };"),
+    "members of specializations": (
+        "template <> void io<float>::load(int i) { a = i; }",
+        "template <> void io<half>::load(int i) { b = i; }\ntemplate <> void n::io<int>::load(int i) { c = i; }",
+    ),
     "function types": ("typedef void (first_t)(int a);", "typedef void (second_t)(int a);"),
     "static assertion": ('static_assert(sizeof(int) == 4, "x");', 'static_assert(sizeof(int) == 4, "x");'),
     "extern": ("extern constant int a;", "extern constant int a;"),
@@ -237,3 +248,58 @@ def test_merging_removes_what_is_the_same_and_names_the_two_that_differ() -> Non
     }
     for name in ("turbo3_dot", "turbo4_dot", "turbo3_tcq_dot", "attn_score_qjl1_256", "get_rows_q4_polar"):
         assert merged.text.count(f"kernel_{name}") == 1
+
+
+# --- any text
+
+
+WORDS = [
+    *"(){}[]<>;,=*&:",
+    *(
+        "::",
+        "->",
+        "template",
+        "struct",
+        "enum",
+        "class",
+        "union",
+        "typedef",
+        "using",
+        "namespace",
+        "kernel",
+        "operator",
+    ),
+    *(
+        "extern",
+        '"C"',
+        "constant",
+        "float",
+        "a",
+        "b",
+        "[[host_name(",
+        "]]",
+        "__attribute__((",
+        "inline",
+        "static_assert",
+    ),
+    *(
+        "\n#if A\n",
+        "\n#else\n",
+        "\n#elif B\n",
+        "\n#endif\n",
+        "\n#define X 1\n",
+        "\n#undef X\n",
+        '\n#line 7 "f"\n',
+        "/*",
+        "*/",
+    ),
+]
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=40))
+@settings(max_examples=400, deadline=None)
+def test_no_text_breaks_the_scanner(words: list[str]) -> None:
+    text = " ".join(words)
+    merged = merge({"main.metal": text, "other.metal": text}, "main.metal", "other.metal")
+    assert all(d.code != "SP3010" for d in merged.diagnostics)
+    assert merged.text.endswith("\n") or not text
