@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
 from shaderc_tool.audit.gate import audit_rules, audit_shaders
 from shaderc_tool.diagnostics import Diagnostic, UsageError
 from shaderc_tool.manifest.load import load_manifest
+from shaderc_tool.manifest.model import Manifest
+from shaderc_tool.manifest.select import select_targets
 
 Audited = tuple[list[Diagnostic], list[str]]
 """The findings, and what was checked."""
@@ -20,19 +23,34 @@ def audit_manifest(manifest_path: Path, out: Path) -> Audited:
     manifest = load_manifest(manifest_path)
     folder = out / manifest.pack
     report = _report(folder)
-    actions = [a for a in report["actions"] if a.get("sha256")]
-    digests = {a["output"]: a["sha256"] for a in actions}
-    built_targets = {a["target"] for a in report["actions"]}
-    jobs = [job for job in manifest.shaders if job.target in built_targets]
+    digests = {a["output"]: a["sha256"] for a in report["actions"] if a.get("sha256")}
+    built = [t for t in manifest.targets if any(a["target"] == t for a in report["actions"])]
+    chosen = select_targets(manifest, built)
+    found = audit_outputs(chosen, folder, digests, set())
+    return found, [job.output for job in chosen.shaders] + [u.output for u in chosen.metal]
+
+
+def audit_outputs(
+    manifest: Manifest, folder: Path, digests: Mapping[str, str], failed: AbstractSet[str]
+) -> list[Diagnostic]:
+    """Audit what lies in a pack's folder. `failed` outputs are known to be missing and are not reported again."""
 
     def read(output: str) -> bytes | None:
         path = folder / output
         return path.read_bytes() if path.is_file() else None
 
+    jobs = [job for job in manifest.shaders if job.output not in failed]
     found = audit_shaders(jobs, read, digests)
-    sizes = {o: path.stat().st_size for o in digests if (path := folder / o).is_file()}
-    found += audit_rules(manifest.audit, {job.symbol: job.output for job in jobs}, sizes)
-    return found, [job.output for job in jobs]
+    symbols = {job.symbol: job.output for job in jobs}
+    if manifest.metal:
+        # Imported here: reading AIR needs LLVM, which a Vulkan pack does not.
+        from shaderc_tool.audit.gate_metal import audit_libraries, library_output
+
+        targets = [t for t in manifest.targets.values() if library_output(t.name) not in failed]
+        found += audit_libraries(targets, manifest.metal, read, digests)
+        symbols.update({f.name: library_output(u.target) for u in manifest.metal for f in u.functions})
+    sizes = {output: path.stat().st_size for output in digests if (path := folder / output).is_file()}
+    return found + audit_rules(manifest.audit, symbols, sizes)
 
 
 def audit_files(files: Sequence[Path], required: Sequence[str]) -> Audited:

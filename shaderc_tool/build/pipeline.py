@@ -10,13 +10,12 @@ from shaderc_tool.build import shaders
 from shaderc_tool.build.package import package_shaders, remove_orphans
 from shaderc_tool.build.plan import key_of
 from shaderc_tool.build.quick import search_folders
-from shaderc_tool.build.records import BuildResult
+from shaderc_tool.build.records import FAILED, SKIPPED, BuildResult
 from shaderc_tool.build.report_file import write_reports
 from shaderc_tool.build.session import BuildRequest, Progress, Quiet, Session, open_session
 from shaderc_tool.diagnostics import (
     Diagnostic,
     InterruptedBuildError,
-    Severity,
     has_errors,
 )
 from shaderc_tool.manifest.load import load_manifest
@@ -101,19 +100,11 @@ def _gate(session: Session, result: BuildResult) -> None:
     key = key_of({"version": __version__, "manifest": session.manifest.digest, **result.output_digests()}, "gate")
     if session.state.complete == key and result.ok:
         return
-    from shaderc_tool.audit.gate import audit_rules, audit_shaders
+    from shaderc_tool.audit.command import audit_outputs
 
-    manifest = session.manifest
-    failed = {d.subject for d in result.diagnostics if d.severity is Severity.ERROR}
-    jobs = [job for job in manifest.shaders if job.symbol not in failed]
-
-    def read(output: str) -> bytes | None:
-        path = session.folder.path(output)
-        return path.read_bytes() if path.is_file() else None
-
-    result.diagnostics += audit_shaders(jobs, read, result.output_digests())
-    symbols = {job.symbol: job.output for job in jobs}
-    result.diagnostics += audit_rules(manifest.audit, symbols, {r.output: r.size for r in result.records if r.size})
+    # What failed to compile has its own diagnostic; that it is missing follows from it.
+    failed = {r.output for r in result.records if r.status in (FAILED, SKIPPED)}
+    result.diagnostics += audit_outputs(session.manifest, session.folder.root, result.output_digests(), failed)
     session.state.complete = key if result.ok else ""
 
 
