@@ -6,8 +6,10 @@ Nothing here raises for damaged content: what cannot be read becomes a `Fault` w
 from __future__ import annotations
 
 import io
+import lzma
 import mmap
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,10 +27,23 @@ from shaderc_tool.formats.spirv_scan import find_modules
 if TYPE_CHECKING:
     from shaderc_tool.formats.air import AirModule
 
-MAX_MEMBER: Final = 1 << 30
-"""Bytes that one member of a zip file may unpack to."""
+MAX_UNPACKED: Final = 2 << 30
+"""Bytes that the members of a zip file may unpack to, all together."""
 
 _NESTING: Final = 3
+_HEAD: Final = 20
+"""Bytes that tell the kind of a file."""
+_ZIP_ERRORS: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    NotImplementedError,
+    RuntimeError,
+    EOFError,
+    OSError,
+    ValueError,
+)
+"""What zipfile raises for damaged, encrypted and oddly compressed members."""
 _FINDING_CODES: Final = {
     "no-functions": ("SP4024", Severity.ERROR),
     "duplicate-function": ("SP4004", Severity.ERROR),
@@ -68,8 +83,8 @@ class ShaderReport:
 class Description:
     """One artifact. `kind` is a result of `containers.detect`, empty when unknown; offsets count from its first byte.
 
-    `defined` are the external symbols of an image. `members` are those of an archive, fat file or zip that hold
-    something that can be described.
+    `bitcode` is an AIR file's content, `defined` are the external symbols of an image. `members` are those of an
+    archive, fat file or zip that hold something that can be described.
     """
 
     name: str
@@ -79,6 +94,7 @@ class Description:
     libraries: tuple[LibraryReport, ...] = ()
     shaders: tuple[ShaderReport, ...] = ()
     air: AirModule | None = None
+    bitcode: bytes | memoryview = b""
     sections: tuple[Section, ...] = ()
     defined: tuple[str, ...] = ()
     members: tuple[Description, ...] = ()
@@ -251,7 +267,7 @@ def _describe_air(bare: Description, view: memoryview) -> Description:
     from shaderc_tool.formats.air import read_air
 
     try:
-        return replace(bare, air=read_air(bytes(view)))
+        return replace(bare, air=read_air(bytes(view)), bitcode=view)
     except ImportError:
         return replace(bare, faults=(Fault("reading AIR needs llvmlite: pip install 'shaderpack[metal]'"),))
 
@@ -290,24 +306,25 @@ def _with_members(bare: Description, parts: list[tuple[str, memoryview]], depth:
 
 
 def _describe_zip(bare: Description, view: memoryview, depth: int) -> Description:
+    """Only members that start like a known kind are unpacked whole."""
     parts = []
-    faults = []
+    left = MAX_UNPACKED
     try:
         with zipfile.ZipFile(io.BytesIO(view)) as archive:
             for info in archive.infolist():
                 if info.is_dir():
                     continue
                 with archive.open(info) as file:
-                    head = file.read(20)
+                    head = file.read(_HEAD)
                     if not containers.detect(head):
                         continue
-                    if info.file_size > MAX_MEMBER:
-                        faults.append(
-                            Fault(f"{info.filename} is larger than {MAX_MEMBER >> 20} MiB", info.header_offset)
-                        )
-                        continue
-                    parts.append((info.filename, memoryview(head + file.read(MAX_MEMBER))))
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
+                    content = head + file.read(left)
+                left -= len(content)
+                if left <= 0:
+                    raise FormatError(f"the zip file unpacks to more than {MAX_UNPACKED >> 30} GiB")
+                parts.append((info.filename, memoryview(content)))
+    except _ZIP_ERRORS as error:
+        if isinstance(error, FormatError):
+            raise
         raise FormatError(f"the zip file cannot be read: {error}") from error
-    described = _with_members(bare, parts, depth)
-    return replace(described, faults=(*described.faults, *faults))
+    return _with_members(bare, parts, depth)

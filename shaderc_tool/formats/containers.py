@@ -79,7 +79,8 @@ def detect(data: bytes | memoryview) -> str:
     # A Java class file shares the magic; its next word is a version of 45 and more.
     if len(head) == 8 and struct.unpack(">2I", head)[0] == FAT_MAGIC and head[7] < 40 and not any(head[4:7]):
         return "fat"
-    if len(data) >= 20 and int.from_bytes(head[:2], "little") in _COFF_MACHINES:
+    # An object has no optional header, so its size field is zero.
+    if len(data) >= 20 and int.from_bytes(head[:2], "little") in _COFF_MACHINES and not any(data[16:18]):
         return "coff"
     return ""
 

@@ -48,7 +48,7 @@ MAGIC: Final = b"MTLB"
 HEADER: Final = struct.Struct("<4sHHHBBHBB9Q")
 _LEAST_GROUP: Final = 8
 _TAG_SIZES: Final = {"TYPE": 1, "HASH": 32, "MDSZ": 8, "OFFT": 24, "VERS": 8, "SOFF": 8, "RFLT": 8}
-_REQUIRED: Final = ("NAME", "TYPE", "MDSZ", "OFFT")
+_REQUIRED: Final = frozenset(("NAME", "TYPE", "MDSZ", "OFFT"))
 
 
 @dataclass(frozen=True)
@@ -163,12 +163,12 @@ def _facts(tags: list[Tag], at: int) -> tuple[str, int, tuple[int, int, int]]:
     by_name = dict(tags)
     if len(by_name) != len(tags):
         raise FormatError("a function has one tag twice", at)
-    for name in _REQUIRED:
-        if name not in by_name:
-            raise FormatError(f"a function has no {name} tag", at)
-    for name, payload in tags:
-        if len(payload) != _TAG_SIZES.get(name, len(payload)):
-            raise FormatError(f"tag {name} holds {len(payload)} bytes instead of {_TAG_SIZES[name]}", at)
+    if not by_name.keys() >= _REQUIRED:
+        raise FormatError(f"a function has no {sorted(_REQUIRED - by_name.keys())[0]} tag", at)
+    for name, size in _TAG_SIZES.items():
+        payload = by_name.get(name)
+        if payload is not None and len(payload) != size:
+            raise FormatError(f"tag {name} holds {len(payload)} bytes instead of {size}", at)
     try:
         name, end = c_string(by_name["NAME"], "a function's name")
     except FormatError as error:

@@ -116,7 +116,7 @@ def _newer_than_target(library: Library) -> Iterator[Finding]:
     for kind, what, limit in (("air-mismatch", "AIR", newest.air), ("language-mismatch", "Metal", newest.language)):
         offenders: dict[tuple[int, ...], list[Function]] = {}
         for function in library.functions:
-            version = (function.air_version if what == "AIR" else function.language_version)[:2]
+            version = (function.air_version if kind == "air-mismatch" else function.language_version)[:2]
             if version > limit:
                 offenders.setdefault(version, []).append(function)
         for version, functions in sorted(offenders.items()):

@@ -27,6 +27,7 @@ Bytes: TypeAlias = "bytes | memoryview"
 """What is large stays a view into the file; `bytes()` copies it."""
 
 FILE_TYPES: Final = {0: "executable", 1: "core-image", 2: "dynamic", 3: "symbol-companion"}
+_TYPES: Final[dict[int, FunctionType]] = {t.value: t for t in FunctionType}
 _VERSIONS: Final = struct.Struct("<HBBHBB")
 
 
@@ -63,11 +64,12 @@ class Function:
     def type(self) -> FunctionType | int:
         """The function's type, a plain number when it is not one that is known."""
         number = (self.tag("TYPE") or b"\xff")[0]
-        return FunctionType(number) if number <= max(FunctionType) else number
+        return _TYPES.get(number, number)
 
     @property
     def type_name(self) -> str:
-        return self.type.word if isinstance(self.type, FunctionType) else f"type {self.type}"
+        kind = self.type
+        return kind.word if isinstance(kind, FunctionType) else f"type {kind}"
 
     @property
     def air_version(self) -> Version:

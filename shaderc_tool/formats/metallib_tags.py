@@ -42,7 +42,10 @@ class FunctionType(enum.IntEnum):
 
     @property
     def word(self) -> str:
-        return self.name.lower()
+        return _TYPE_WORDS[self]
+
+
+_TYPE_WORDS: Final = {kind: kind.name.lower() for kind in FunctionType}
 
 
 @dataclass(frozen=True)
