@@ -79,15 +79,15 @@ def _set_rows_case(encoder: Encoder, name: str, unique: F32, repeat: int | None 
 
 def rotate_cases() -> Iterator[Case]:
     """R(q) for each row of 128; the case with a single one in each row gives the columns of the rotation."""
-    inputs = [(f"n{n}", data.normal_rows(460 + n, n, HEAD_DIM)) for n in (1, 7, 33)]
-    inputs.append(("unit-vectors", np.eye(HEAD_DIM, dtype=np.float32)))
-    inputs.append(("n70000", np.resize(data.normal_rows(470, 257, HEAD_DIM), (data.LARGE, HEAD_DIM))))
-    for name, q in inputs:
+    inputs = [(f"n{n}", data.normal_rows(460 + n, n, HEAD_DIM), n) for n in (1, 7, 33)]
+    inputs.append(("unit-vectors", np.eye(HEAD_DIM, dtype=np.float32), HEAD_DIM))
+    inputs.append(("n70000", data.normal_rows(470, 257, HEAD_DIM), data.LARGE))
+    for name, unique, n in inputs:
         yield Case(
             name=name,
-            buffers={"q": q.reshape(-1)},
-            params={"n_rows": len(q), "head_dim": HEAD_DIM},
-            expected={"out": tcq.rotate(q.astype(np.float64)).reshape(-1)},
-            atol=dot_tolerance(q.astype(np.float64)) / np.sqrt(HEAD_DIM),
-            large=len(q) > 65535,
+            buffers={"q": np.resize(unique, (n, HEAD_DIM)).reshape(-1)},
+            params={"n_rows": n, "head_dim": HEAD_DIM},
+            expected={"out": np.resize(tcq.rotate(unique.astype(np.float64)), (n, HEAD_DIM)).reshape(-1)},
+            atol=dot_tolerance(unique.astype(np.float64)) / np.sqrt(HEAD_DIM),
+            large=n > 65535,
         )
