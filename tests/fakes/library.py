@@ -1,6 +1,6 @@
-"""Write and read a Metal library container from nothing but its layout: 88-byte header, function list, three sections.
+"""Write a Metal library container from nothing but its layout: 88-byte header, function list, three sections.
 
-It is kept apart from the package's own reader and writer on purpose: they check each other.
+It is kept apart from the package's own writer on purpose: they check each other.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import hashlib
 import re
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 _TRIPLE = re.compile(r"air64-apple-(?P<os>[a-z]+)(?P<version>[\d.]+)(?:-(?P<environment>\w+))?")
 _PLATFORM = {
@@ -26,46 +25,6 @@ _PLATFORM = {
 _AIR_MINOR = {(3, 0): 5, (3, 1): 6, (3, 2): 7, (4, 0): 8}
 _KERNEL = 2
 _EMPTY_METADATA = struct.pack("<I", 4) + b"ENDT"
-
-
-@dataclass(frozen=True)
-class Function:
-    """Name and (major, minor, update) of the language version."""
-
-    name: str
-    language_version: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Library:
-    """The fields of the header and the function list that the driver checks."""
-
-    platform: int
-    os_version: tuple[int, ...]
-    functions: tuple[Function, ...]
-
-
-def read_library(data: bytes) -> Library:
-    """Read back what `library` writes."""
-    assert data[:4] == b"MTLB"
-    (size,) = struct.unpack_from("<Q", data, 16)
-    assert size == len(data)
-    (count,) = struct.unpack_from("<I", data, 88)
-    functions, at = [], 92
-    for _ in range(count):
-        (length,) = struct.unpack_from("<I", data, at)
-        functions.append(_function(data[at + 4 : at + length]))
-        at += length
-    return Library(data[11] & 0x7F, struct.unpack_from("<HBB", data, 12), tuple(functions))
-
-
-def _function(body: bytes) -> Function:
-    tags, at = {}, 0
-    while body[at : at + 4] != b"ENDT":
-        (length,) = struct.unpack_from("<H", body, at + 4)
-        tags[body[at : at + 4]] = body[at + 6 : at + 6 + length]
-        at += 6 + length
-    return Function(tags[b"NAME"].rstrip(b"\0").decode(), struct.unpack_from("<HBB", tags[b"VERS"], 4))
 
 
 def library(triple: str, kernels: Sequence[tuple[str, str]]) -> bytes:

@@ -7,8 +7,18 @@ from dataclasses import dataclass, replace
 import pytest
 
 from shaderc_tool.diagnostics import Severity
-from shaderc_tool.toolchains.apple_check import check_metallib
-from shaderc_tool.toolchains.apple_targets import PLATFORMS, AppleTarget
+from shaderc_tool.formats.metallib import (
+    FunctionType,
+    NewFunction,
+    build_library,
+    read_library,
+    write_library,
+)
+from shaderc_tool.formats.metallib_profiles import PLATFORMS as FORMAT_PLATFORMS
+from shaderc_tool.toolchains.apple_check import MetalLibrary, check_metallib
+from shaderc_tool.toolchains.apple_targets import PLATFORM_NAMES, PLATFORMS, AppleTarget
+from tests import corpora
+from tests.fakes.library import library
 
 
 @dataclass(frozen=True)
@@ -105,3 +115,38 @@ def test_long_lists_are_cut() -> None:
     library = replace(GOOD, functions=(Function("f0000"),))
     (found,) = check_metallib(library, TARGET, compiled, "x")
     assert found.message.endswith("f0008 and 991 more")
+
+
+@pytest.mark.parametrize("sdk", PLATFORMS)
+@pytest.mark.parametrize("names", [(), ("one",), ("one", "two")])
+def test_two_writers_that_know_nothing_of_each_other_agree(sdk: str, names: tuple[str, ...]) -> None:
+    target = replace(TARGET, sdk=sdk)
+    data = library(target.triple, [(name, "3.1") for name in names])
+    read = read_library(data)
+    assert write_library(read) == data
+    functions = [
+        NewFunction(f.name, FunctionType.KERNEL, bytes(f.bitcode), air_version=(2, 6), language_version=(3, 1))
+        for f in read.functions
+    ]
+    slug = next(platform.slug for platform in FORMAT_PLATFORMS if platform.number == target.platform.number)
+    built = build_library(functions, slug, (17, 0, 0), format_version=(2, 7))
+    assert write_library(built) == data
+    assert [d.code for d in check_metallib(built, target, names, "x")] == ([] if names else ["SP4024"])
+
+
+def test_platform_names_are_those_of_the_format() -> None:
+    assert {p.number: p.label for p in FORMAT_PLATFORMS} == PLATFORM_NAMES
+
+
+def test_a_library_made_by_apples_tools() -> None:
+    ((_, data),) = corpora.metallibs("msplat")
+    real = read_library(data)
+    names = [function.name for function in real.functions]
+    assert check_metallib(real, AppleTarget("macosx", "14.0", "metal3.1"), names, "x") == []
+    assert codes_of(real, AppleTarget("macosx", "13.0", "metal3.0"), names) == ["SP4022", "SP4023"]
+    assert codes_of(real, AppleTarget("maccatalyst", "17.0", "metal3.1"), names) == ["SP4021"]
+    assert codes_of(real, AppleTarget("macosx", "14.0", "metal3.1"), [*names, "lost"]) == ["SP4025"]
+
+
+def codes_of(real: MetalLibrary, target: AppleTarget, names: list[str]) -> list[str]:
+    return [d.code for d in check_metallib(real, target, names, "x")]

@@ -11,13 +11,13 @@ import pytest
 
 from shaderc_tool.build.process import Completed, ProcessRunner
 from shaderc_tool.diagnostics import Diagnostic, Severity, ToolMissingError
+from shaderc_tool.formats.metallib import Library, read_library
 from shaderc_tool.toolchains.apple import MetalOptions, child_env, metal_argv, metallib_argv
 from shaderc_tool.toolchains.apple_check import check_metallib
 from shaderc_tool.toolchains.apple_find import AppleToolchain, find_apple
 from shaderc_tool.toolchains.apple_result import Ended, judge
 from shaderc_tool.toolchains.apple_targets import AppleTarget
 from tests.fakes import xcrun
-from tests.fakes.library import Library, read_library
 from tests.fakes.xcrun import Order, Script
 from tests.toolchains.test_apple_argv import TARGETS
 
