@@ -72,13 +72,10 @@ class DeviceInfo:
 
 
 class Backend(Protocol):
-    """Runs kernels. `max_groups` is the largest work-group count of each grid dimension."""
+    """Runs kernels on one device."""
 
     @property
     def info(self) -> DeviceInfo: ...
-
-    @property
-    def max_groups(self) -> tuple[int, int, int]: ...
 
     def run(self, dispatch: Dispatch) -> Result:
         """Run a dispatch to completion. Raises ShaderpackError when the device cannot."""

@@ -170,10 +170,6 @@ class VulkanDevice:
     def info(self) -> DeviceInfo:
         return self.physical.info
 
-    @property
-    def max_groups(self) -> tuple[int, int, int]:
-        return self.physical.limits.max_groups
-
     def run(self, dispatch: Dispatch) -> Result:
         """Run a dispatch. Raises ShaderpackError SP5004 (limits) or SP5005 (the device refuses or fails)."""
         self._check(dispatch)

@@ -122,7 +122,6 @@ class Recorder:
         self.dispatches: list[Dispatch] = []
 
     info = DeviceInfo(0, "recorder", "cpu", "none", "0")
-    max_groups = (65535, 65535, 65535)
 
     def run(self, dispatch: Dispatch) -> Result:
         self.dispatches.append(dispatch)
