@@ -57,12 +57,20 @@ SHADERPACK_NAME({length}):
     SHADERPACK_SIZE(SHADERPACK_NAME({length}), 8)
 """
 
-# Without the first note a linker makes the stack executable; without the second it drops CET for the whole image.
+# Without the first note a linker makes the stack executable; without the second it turns control-flow protection (CET,
+# BTI and PAC) off for the whole image. The numbers are those of the ELF gABI and of the AArch64 supplement.
 _EPILOGUE = """
 #if defined(__ELF__)
     .section .note.GNU-stack,"",%progbits
 #if defined(__CET__)
 #include <cet.h>
+#endif
+#if defined(__ARM_FEATURE_BTI_DEFAULT) || defined(__ARM_FEATURE_PAC_DEFAULT)
+    .section .note.gnu.property,"a",%note
+    .balign 8
+    .long 4, 16, 5 /* sizes of name and descriptor, NT_GNU_PROPERTY_TYPE_0 */
+    .asciz "GNU"
+    .long 0xc0000000, 4, 3, 0 /* GNU_PROPERTY_AARCH64_FEATURE_1_AND: BTI and PAC */
 #endif
 #endif
 """

@@ -195,12 +195,20 @@ def test_incbin_leaves_the_stack_not_executable(tmp_path: Path) -> None:
     assert re.search(r"GNU_STACK.* RW +0x", headers)
 
 
-def test_incbin_keeps_control_flow_protection(tmp_path: Path) -> None:
-    require_tool("gcc")
+@pytest.mark.parametrize(
+    ("triple", "flag", "note"),
+    [
+        ("x86_64-linux-gnu", "-fcf-protection=full", "IBT, SHSTK"),
+        ("aarch64-linux-gnu", "-mbranch-protection=standard", "BTI, PAC"),
+    ],
+)
+def test_incbin_keeps_control_flow_protection(triple: str, flag: str, note: str, tmp_path: Path) -> None:
+    clang = require_tool("clang")
     text = write_pack(tmp_path, "incbin")
-    compile_storage("gcc", "c99", text, tmp_path / "storage.o", "-fcf-protection=full")
-    notes = run(require_tool("readelf"), "-nW", tmp_path / "storage.o", cwd=tmp_path)
-    assert "IBT, SHSTK" in notes
+    run(clang, "-target", triple, flag, "-c", text, "-o", "with.o", cwd=tmp_path)
+    run(clang, "-target", triple, "-c", text, "-o", "without.o", cwd=tmp_path)
+    assert note in run(require_tool("readelf"), "-nW", "with.o", cwd=tmp_path)
+    assert note not in run(require_tool("readelf"), "-nW", "without.o", cwd=tmp_path)
 
 
 @pytest.mark.parametrize("kind", STORAGE_KINDS)
