@@ -89,8 +89,11 @@ def rounding_distance(value: F64, mantissa_bits: int, min_exponent: int) -> F64:
     positive = np.where(value > 0, value, 1.0)
     exponent = np.maximum(np.floor(np.log2(positive)), min_exponent)
     ulp = np.exp2(exponent - mantissa_bits)
-    offset: F64 = np.abs(np.mod(positive / ulp, 1.0) - 0.5) * ulp / positive
-    return np.where(value > 0, offset, np.inf)
+    distance = np.abs(np.mod(positive / ulp, 1.0) - 0.5) * ulp
+    # Below a power of two the numbers lie twice as dense.
+    to_lower_binade = positive - np.exp2(exponent) + ulp / 4
+    distance = np.where(exponent > min_exponent, np.minimum(distance, to_lower_binade), distance)
+    return np.where(value > 0, distance / positive, np.inf)
 
 
 def row_norms(rows: F64) -> F64:
