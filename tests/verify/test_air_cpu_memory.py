@@ -111,7 +111,7 @@ def test_private_array(index: int) -> None:
         run()
         assert cell[0] == 5
     else:
-        with pytest.raises(air_cpu.OutOfBoundsError):
+        with pytest.raises(air_cpu.OutOfBoundsError, match="writes 4 bytes outside of a private array"):
             run()
 
 

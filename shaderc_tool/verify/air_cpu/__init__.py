@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shaderc_tool.verify.air_cpu.compiler import compile_kernel
+from shaderc_tool.verify.air_cpu.compiler import unmodelled as _unmodelled
 from shaderc_tool.verify.air_cpu.errors import (
     AirCpuError,
     BarrierDivergenceError,
@@ -50,6 +51,7 @@ __all__ = [
     "TimeLimitError",
     "load",
     "run",
+    "unmodelled",
 ]
 
 
@@ -83,3 +85,8 @@ def run(
         threadgroup_memory=threadgroup_memory,
         time_limit=time_limit,
     )
+
+
+def unmodelled(library: Any, kernel: str) -> tuple[str, ...]:
+    """Functions and argument kinds that keep a kernel from running here, by name; empty when it can. Compiles nothing."""
+    return _unmodelled(kernel_bitcode(library, kernel), kernel)

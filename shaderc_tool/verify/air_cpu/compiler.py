@@ -17,8 +17,8 @@ from shaderc_tool.verify.air_cpu import intrinsics, irtext
 from shaderc_tool.verify.air_cpu.control import MAX_PARAMETERS
 from shaderc_tool.verify.air_cpu.errors import AirCpuError, DispatchError, NotModelledError
 from shaderc_tool.verify.air_cpu.instrument import Instrumenter, Site, bounds_place
-from shaderc_tool.verify.air_cpu.lower import Lowered, asked_constants, lower, unique_declares
-from shaderc_tool.verify.air_cpu.trampoline import Trampoline
+from shaderc_tool.verify.air_cpu.lower import Lowered, asked_constants, lower, missing_functions, unique_declares
+from shaderc_tool.verify.air_cpu.trampoline import Trampoline, is_modelled
 
 if TYPE_CHECKING:
     from llvmlite.binding import ExecutionEngine, ModuleRef, TargetMachine
@@ -92,6 +92,17 @@ def compile_kernel(bitcode: bytes, name: str, constants: Mapping[int | str, Any]
         (stack + 4095) // 4096 * 4096,
         final,
     )
+
+
+def unmodelled(bitcode: bytes, name: str) -> tuple[str, ...]:
+    """What keeps a kernel from running here: functions and argument kinds without a model. Compiles nothing.
+
+    Raises `FormatError`, and `DispatchError` when there is no such kernel.
+    """
+    text = disassemble(bitcode)
+    entry = _entry(read_air_text(text), name)
+    kinds = {f"argument kind {item.kind}" for item in entry.arguments if not is_modelled(item.kind)}
+    return (*sorted(kinds), *missing_functions(text))
 
 
 def _used_models(lowered: Lowered, text: str) -> list[str]:

@@ -87,6 +87,8 @@ def _barrier(sites: Sequence[Site], number: int) -> int:
 def _out_of_bounds(address: int, size: int, site: Site, regions: dict[str, Region]) -> tuple[str, str]:
     region = regions.get(_key(site.root)) if site.root else None
     verb = site.what.removeprefix("air.")
+    if site.root and site.root.kind == "alloca":
+        return f"{verb} {size} bytes outside of a private array", "the array lies in the thread's own memory"
     if region is None:
         near = min(regions.values(), key=lambda item: _distance(item, address), default=None)
         place = f", {_distance(near, address)} bytes from {near.name}" if near else ""

@@ -77,23 +77,35 @@ def lower(text: str, kernel: str, constants: Mapping[str, str]) -> Lowered:
     return Lowered(unique_declares("\n".join(parts)), calls)
 
 
-def _definitions(declares: Mapping[str, str], types: TypeTable, kernel: str) -> dict[str, intrinsics.Definition]:
-    found: dict[str, intrinsics.Definition] = {}
-    missing = []
-    for name, line in declares.items():
-        if name.startswith("llvm."):
-            continue
-        definition = None
-        if name.startswith("air."):
-            params = [kind for kind, _ in irtext.parameters(line, types)]
-            definition = intrinsics.define(intrinsics.signature(name, irtext.result_type(line, types), params))
-        if definition is None:
-            missing.append(name)
-        else:
-            found[name] = definition
+def _definitions(
+    declares: Mapping[str, str], types: TypeTable, kernel: str
+) -> dict[str, intrinsics.Definition]:
+    found = {name: _definition(name, line, types) for name, line in declares.items() if not name.startswith("llvm.")}
+    missing = tuple(sorted(name for name, definition in found.items() if definition is None))
     if missing:
-        raise NotModelledError(tuple(sorted(missing)), subject=kernel)
-    return found
+        raise NotModelledError(missing, subject=kernel)
+    return {name: definition for name, definition in found.items() if definition is not None}
+
+
+def _definition(name: str, line: str, types: TypeTable) -> intrinsics.Definition | None:
+    if not name.startswith("air."):
+        return None
+    params = [kind for kind, _ in irtext.parameters(line, types)]
+    return intrinsics.define(intrinsics.signature(name, irtext.result_type(line, types), params))
+
+
+def missing_functions(text: str) -> tuple[str, ...]:
+    """The functions that a module calls and that have no model, by name; nothing is compiled."""
+    types = TypeTable.of_module(text)
+    bfloat = Bfloat()
+    missing = []
+    for raw in text.split("\n"):
+        line = _line(raw, "", {}) if raw.startswith("declare ") else None
+        declared = _DECLARED.match(bfloat.line(line)) if line else None
+        if line and declared and not declared.group(1).startswith("llvm."):
+            if _definition(declared.group(1), bfloat.line(line), types) is None:
+                missing.append(declared.group(1))
+    return tuple(sorted(missing))
 
 
 def _line(line: str, kernel: str, constants: Mapping[str, str]) -> str | None:

@@ -1,0 +1,142 @@
+"""Kernels that Apple's compiler built, out of real wheels, on the CPU against NumPy."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.corpora import metallibs
+from tests.verify.metal_cases import CASES, GPT4ALL, MSPLAT, MetalCase, Prepared, relative_error
+
+from shaderc_tool.formats.metallib import FunctionType, Library, read_library
+from shaderc_tool.verify import air_cpu
+
+SMALL = {"gpt4all", "msplat"}
+
+
+@cache
+def _libraries(package: str) -> list[Library]:
+    return [read_library(data) for _, data in metallibs(package)]
+
+
+def _load(package: str, kernel: str) -> air_cpu.Kernel:
+    (library,) = (lib for lib in _libraries(package) if any(f.name == kernel for f in lib.functions))
+    return air_cpu.load(library, kernel)
+
+
+def _dispatch(kernel: air_cpu.Kernel, prepared: Prepared) -> air_cpu.Result:
+    return kernel.dispatch(
+        prepared.buffers,
+        threadgroup=prepared.threadgroup,
+        grid=prepared.grid,
+        threads=prepared.threads,
+        threadgroup_memory=prepared.threadgroup_memory,
+    )
+
+
+def _marked(case: MetalCase) -> Any:
+    return pytest.param(case, id=str(case), marks=() if case.package in SMALL else pytest.mark.corpus)
+
+
+@pytest.mark.parametrize("case", [_marked(case) for case in CASES])
+def test_kernel_agrees_with_numpy(case: MetalCase) -> None:
+    prepared = case.prepare()
+    _dispatch(_load(case.package, case.kernel), prepared)
+    for got, expected in prepared.outputs:
+        assert relative_error(got, expected)[1] <= case.tolerance
+
+
+def _case(cases: list[MetalCase], kernel: str) -> MetalCase:
+    return next(case for case in cases if case.kernel == kernel)
+
+
+def test_a_nan_in_an_input_shows_in_the_error() -> None:
+    case = _case(GPT4ALL, "kernel_rms_norm")
+    prepared = case.prepare()
+    source = prepared.buffers[0]
+    source[3, 77] = np.nan
+    _dispatch(_load(case.package, case.kernel), prepared)
+    got, expected = prepared.outputs[0]
+    assert relative_error(got, expected)[1] == np.inf
+    assert relative_error(np.delete(got, 3, 0), np.delete(expected, 3, 0))[1] <= case.tolerance
+
+
+@pytest.mark.parametrize(
+    ("cases", "kernel", "index"),
+    [
+        (GPT4ALL, "kernel_rms_norm", 0),
+        (GPT4ALL, "kernel_mul_mv_q4_0_f32", 0),
+        (GPT4ALL, "kernel_mul_mm_q8_0_f32", 1),
+        (GPT4ALL, "kernel_argsort_f32_i32_asc", 1),
+        (MSPLAT, "fused_adam_kernel", 3),
+        (MSPLAT, "radix_sort_histogram_kernel", 2),
+    ],
+)
+def test_a_short_buffer_is_caught(cases: list[MetalCase], kernel: str, index: int) -> None:
+    case = _case(cases, kernel)
+    prepared = case.prepare()
+    flat = prepared.buffers[index].reshape(-1)
+    prepared.buffers[index] = flat[:-1].copy()
+    with pytest.raises(air_cpu.OutOfBoundsError, match=f"buffer {index} "):
+        _dispatch(_load(case.package, case.kernel), prepared)
+
+
+def test_too_little_threadgroup_memory_is_caught() -> None:
+    case = _case(GPT4ALL, "kernel_argsort_f32_i32_asc")
+    prepared = case.prepare()
+    kernel = _load(case.package, case.kernel)
+    with pytest.raises(air_cpu.OutOfBoundsError, match="threadgroup memory 0"):
+        kernel.dispatch(
+            prepared.buffers, threadgroup=prepared.threadgroup, grid=prepared.grid, threadgroup_memory={0: 508}
+        )
+
+
+# --- breadth
+
+PACKAGES = ["gpt4all", "msplat", "pennylane-metal", "metal-linalg", "metal-flash-sdpa", "mlx", "mlx-metal"]
+SAMPLE = 120
+
+
+def _uses_textures(missing: tuple[str, ...]) -> bool:
+    return any("texture" in name or "sampler" in name for name in missing)
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("package", PACKAGES)
+def test_95_percent_of_kernels_without_textures_are_modelled(package: str) -> None:
+    """Every kernel by its declarations; then a sample is compiled to machine code."""
+    found: dict[str, int] = {}
+    able, total = [], 0
+    for library in _libraries(package):
+        for function in library.functions:
+            if function.type != FunctionType.KERNEL:
+                continue
+            missing = air_cpu.unmodelled(bytes(function.bitcode), function.name)
+            if _uses_textures(missing):
+                continue
+            total += 1
+            if not missing:
+                able.append((library, function.name))
+            for name in missing:
+                found[name] = found.get(name, 0) + 1
+    compiled = failed = 0
+    for library, name in random.Random(package).sample(able, min(SAMPLE, len(able))):
+        try:
+            air_cpu.load(library, name, constants=_some_constants(library, name))
+            compiled += 1
+        except air_cpu.NotModelledError as error:
+            failed += 1
+            found.update(dict.fromkeys(error.names, 1))
+    print(f"\n{package}: {len(able)} of {total} modelled, {compiled} of {compiled + failed} compiled; not: {found}")
+    assert total
+    assert len(able) / total * compiled / (compiled + failed) >= 0.95
+
+
+def _some_constants(library: Library, name: str) -> dict[int | str, Any]:
+    from shaderc_tool.formats.air import read_air
+
+    function = next(f for f in library.functions if f.name == name)
+    return {constant.index: 1 for constant in read_air(bytes(function.bitcode)).function_constants}
