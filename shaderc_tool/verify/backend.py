@@ -29,7 +29,8 @@ class Binding:
 class Dispatch:
     """One kernel run: `binary` holds `entry`; `constants` is the push-constant block or argument struct.
 
-    `groups` counts work-groups. With `repeats` > 1 the kernel runs that often and the best time is reported.
+    `groups` counts work-groups. `threadgroup` is threads per group and axis where the binary leaves that to the
+    caller, as Metal does. With `repeats` > 1 the kernel runs that often and the best time is reported.
     """
 
     binary: bytes
@@ -38,6 +39,7 @@ class Dispatch:
     constants: bytes
     groups: tuple[int, int, int]
     repeats: int = 1
+    threadgroup: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

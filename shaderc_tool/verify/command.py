@@ -89,6 +89,7 @@ def _metal_jobs(manifest: Manifest, folder: Path) -> Iterator[Job]:
                 bindings={i: role for i, role in enumerate(function.buffers) if role != "args"},
                 constants=tuple(m.name for m in function.args),
                 grid=function.grid,
+                threadgroup=function.threadgroup,
             )
             yield Job(kernel, function.verify, output, unit.target, hashlib.sha256(data).hexdigest())
 

@@ -27,6 +27,7 @@ class Kernel:
 
     `bindings` maps binding (or buffer) index to role name; `constants` lists the u32 members of the push-constant block
     or argument struct; `grid` holds one expression for each grid dimension, over the members and the case's own names.
+    `threadgroup` is threads per work-group where the binary does not fix it.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Kernel:
     bindings: Mapping[int, str]
     constants: tuple[str, ...]
     grid: tuple[str, ...]
+    threadgroup: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,7 @@ def _run_case(backend: Backend, kernel: Kernel, case: Case, groups: tuple[int, i
         constants=_constants(kernel, case),
         groups=groups,
         repeats=repeats,
+        threadgroup=kernel.threadgroup,
     )
     return _judge(case, buffers, backend.run(dispatch))
 

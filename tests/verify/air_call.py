@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tests.verify.air_text import Buffer, Builtin, kernel
 
 from shaderc_tool.verify import air_cpu
+from tests.verify.air_text import Buffer, Builtin, kernel
 
 _MEMORY = {"i1": "i8"}
 
@@ -44,9 +44,7 @@ def call(
     lines.append(f"  %q = getelementptr {memory}, {memory} addrspace(1)* %{last}, i32 %{len(params)}")
     lines.append(f"  store {memory} {stored}, {memory} addrspace(1)* %q, align 1")
     declare = f"declare {result} @{name}({', '.join(kinds)})\n"
-    code = kernel(
-        [*params, Builtin("thread_position_in_grid")], "\n".join([*lines, "  ret void"]), before=declare
-    )
+    code = kernel([*params, Builtin("thread_position_in_grid")], "\n".join([*lines, "  ret void"]), before=declare)
     buffers = [np.ascontiguousarray(arg) for arg in args]
     air_cpu.run(code, "k", buffers=[*buffers, out], threads=(count,), threadgroup=(group,))
     return out

@@ -48,7 +48,7 @@ def _simple(bits: int, *, offset: bool) -> Callable[[np.random.Generator, int, i
 
 def _q8_0(rng: np.random.Generator, rows: int, columns: int) -> Packed:
     d, codes = _halves(rng, rows, columns // 32), _bytes(rng, rows, columns // 32, 32)
-    values = codes.view(np.int8) * d.astype(np.float64)
+    values = codes.view(np.int8).astype(np.float64) * d.astype(np.float64)
     return _pack(d, codes), values.reshape(rows, columns)
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
 from tests.verify.air_call import from_bfloat, to_bfloat
 from tests.verify.ggml_blocks import BLOCKS
 
@@ -101,7 +102,17 @@ def _ggml_soft_max() -> Prepared:
     y = np.zeros_like(x)
     logits = x.astype(np.float64) * np.float32(0.3) + mask
     weights = np.exp(logits - logits.max(1, keepdims=True))
-    buffers = [x, mask, y, np.int64(n), np.int64(rows), np.int64(1), np.float32(0.3), *[np.float32(0)] * 3, np.uint32(1)]
+    buffers = [
+        x,
+        mask,
+        y,
+        np.int64(n),
+        np.int64(rows),
+        np.int64(1),
+        np.float32(0.3),
+        *[np.float32(0)] * 3,
+        np.uint32(1),
+    ]
     return Prepared(
         buffers,
         [(y, weights / weights.sum(1, keepdims=True))],
@@ -146,9 +157,7 @@ def _mul_mv(kind: str) -> MetalCase:
         threadgroup, rows = _MUL_MV[kind]
         grid = (-(-m // rows), n, 1)
         expected = x.astype(np.float64) @ values.T
-        return Prepared(
-            [packed, x, y, *_sizes(packed.shape[1], m, k, n)], [(y, expected)], threadgroup, grid=grid
-        )
+        return Prepared([packed, x, y, *_sizes(packed.shape[1], m, k, n)], [(y, expected)], threadgroup, grid=grid)
 
     return MetalCase("gpt4all", f"kernel_mul_mv_{kind}_f32", prepare, 2e-6)
 
@@ -207,9 +216,7 @@ def _argsort() -> Prepared:
     order = np.zeros((rows, n), np.int32)
     expected = np.argsort(x, axis=1).astype(np.float64)
     buffers = [x, order, np.int64(n), np.int64(padded)]
-    return Prepared(
-        buffers, [(order, expected)], (padded,), grid=(1, rows, 1), threadgroup_memory={0: 4 * padded}
-    )
+    return Prepared(buffers, [(order, expected)], (padded,), grid=(1, rows, 1), threadgroup_memory={0: 4 * padded})
 
 
 GPT4ALL = [
@@ -277,9 +284,7 @@ def _compact() -> Prepared:
     kept = x[keep == 1].astype(np.float64)
     y = np.zeros((len(kept), stride), np.float32)
     prefix = np.cumsum(keep).astype(np.int32)
-    return Prepared(
-        [x, y, prefix, keep, np.uint32(n), np.uint32(stride)], [(y, kept)], (128,), threads=(n * stride,)
-    )
+    return Prepared([x, y, prefix, keep, np.uint32(n), np.uint32(stride)], [(y, kept)], (128,), threads=(n * stride,))
 
 
 def _max_count() -> Prepared:
@@ -350,9 +355,7 @@ def _softmax(package: str, name: str, kind: str, threads: int, memory: Mapping[i
         y = np.zeros_like(x)
         weights = np.exp(wide - wide.max(1, keepdims=True))
         expected = weights / weights.sum(1, keepdims=True)
-        return Prepared(
-            [x, y, np.int32(n)], [(y, expected)], (threads,), grid=(rows,), threadgroup_memory=memory
-        )
+        return Prepared([x, y, np.int32(n)], [(y, expected)], (threads,), grid=(rows,), threadgroup_memory=memory)
 
     return MetalCase(package, name, prepare, _KINDS[kind])
 

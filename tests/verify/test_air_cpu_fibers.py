@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.verify.air_text import Buffer, Builtin, kernel
 
 from shaderc_tool.verify import air_cpu
+from tests.verify.air_text import Buffer, Builtin, kernel
 
 GRID = Builtin("thread_position_in_grid")
 LOCAL = Builtin("thread_position_in_threadgroup")
@@ -179,9 +179,7 @@ def test_simd_sum_of_a_partial_simdgroup() -> None:
   ret void
 """
     out = np.zeros(40, np.int32)
-    air_cpu.run(
-        kernel((Buffer(0, "i32"), LOCAL), body, before=SUM), "k", buffers=[out], grid=(1,), threadgroup=(40,)
-    )
+    air_cpu.run(kernel((Buffer(0, "i32"), LOCAL), body, before=SUM), "k", buffers=[out], grid=(1,), threadgroup=(40,))
     assert out.tolist() == [sum(range(32))] * 32 + [sum(range(32, 40))] * 8
 
 
@@ -205,9 +203,7 @@ join:
   ret void
 """
     out = np.zeros(64, np.int32)
-    air_cpu.run(
-        kernel((Buffer(0, "i32"), LOCAL), body, before=SUM), "k", buffers=[out], grid=(1,), threadgroup=(32,)
-    )
+    air_cpu.run(kernel((Buffer(0, "i32"), LOCAL), body, before=SUM), "k", buffers=[out], grid=(1,), threadgroup=(32,))
     assert out[:32].tolist() == [16, 1600] * 16
     assert set(out[32:].tolist()) == {16 * 16 + 16 * 1600}
 
@@ -233,9 +229,7 @@ loop:
   br i1 %more, label %loop, label %exit
 """
     out = np.zeros(64, np.int32)
-    air_cpu.run(
-        kernel((Buffer(0, "i32"), LOCAL), body, before=SUM), "k", buffers=[out], grid=(1,), threadgroup=(32,)
-    )
+    air_cpu.run(kernel((Buffer(0, "i32"), LOCAL), body, before=SUM), "k", buffers=[out], grid=(1,), threadgroup=(32,))
     assert set(out[:32].tolist()) == {32}
     # Iteration i is run by the lanes that are not below it.
     assert out[32:].tolist() == [sum(32 - i for i in range(lane + 1)) for lane in range(32)]

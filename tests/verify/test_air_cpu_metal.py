@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.corpora import metallibs
-from tests.verify.metal_cases import CASES, GPT4ALL, MSPLAT, MetalCase, Prepared, relative_error
 
 from shaderc_tool.formats.metallib import FunctionType, Library, read_library
 from shaderc_tool.verify import air_cpu
+from tests.corpora import metallibs
+from tests.verify.metal_cases import CASES, GPT4ALL, MSPLAT, MetalCase, Prepared, relative_error
 
 SMALL = {"gpt4all", "msplat"}
 

@@ -88,5 +88,5 @@ def run(
 
 
 def unmodelled(library: Any, kernel: str) -> tuple[str, ...]:
-    """Functions and argument kinds that keep a kernel from running here, by name; empty when it can. Compiles nothing."""
+    """What keeps a kernel from running here: functions and argument kinds without a model. Compiles nothing."""
     return _unmodelled(kernel_bitcode(library, kernel), kernel)

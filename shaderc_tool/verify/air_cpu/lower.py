@@ -77,9 +77,7 @@ def lower(text: str, kernel: str, constants: Mapping[str, str]) -> Lowered:
     return Lowered(unique_declares("\n".join(parts)), calls)
 
 
-def _definitions(
-    declares: Mapping[str, str], types: TypeTable, kernel: str
-) -> dict[str, intrinsics.Definition]:
+def _definitions(declares: Mapping[str, str], types: TypeTable, kernel: str) -> dict[str, intrinsics.Definition]:
     found = {name: _definition(name, line, types) for name, line in declares.items() if not name.startswith("llvm.")}
     missing = tuple(sorted(name for name, definition in found.items() if definition is None))
     if missing:
@@ -100,11 +98,11 @@ def missing_functions(text: str) -> tuple[str, ...]:
     bfloat = Bfloat()
     missing = []
     for raw in text.split("\n"):
-        line = _line(raw, "", {}) if raw.startswith("declare ") else None
-        declared = _DECLARED.match(bfloat.line(line)) if line else None
-        if line and declared and not declared.group(1).startswith("llvm."):
-            if _definition(declared.group(1), bfloat.line(line), types) is None:
-                missing.append(declared.group(1))
+        line = bfloat.line((_line(raw, "", {}) or "") if raw.startswith("declare ") else "")
+        declared = _DECLARED.match(line)
+        name = declared.group(1) if declared else "llvm."
+        if not name.startswith("llvm.") and _definition(name, line, types) is None:
+            missing.append(name)
     return tuple(sorted(missing))
 
 
