@@ -16,12 +16,17 @@ from shaderc_tool.msl.air.emit import Emitted, emit_air
 from shaderc_tool.msl.air.profiles import profile
 from shaderc_tool.msl.diagnose import SOURCE, Diagnoser, Verdict
 from shaderc_tool.msl.options import Completed, KernelInfo, MslOptions, MslResult, Run
+from shaderc_tool.msl.repair import ROUNDS, repair
 from shaderc_tool.msl.rewrite import Rewritten, rewrite
 from shaderc_tool.msl.shim import INCLUDE, shim_text
 from shaderc_tool.msl.shim.names import NOT_MODELLED_TYPES
 from shaderc_tool.msl.tokens import WORD, TokenStream, tokenize
 
 LANGUAGES = ((1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2), (2, 3), (2, 4), (3, 0), (3, 1), (3, 2), (4, 0))
+
+# On the first and last line, so that line numbers stay: debug information of functions costs time and is not used.
+_NO_DEBUG = '_Pragma("clang attribute push(__attribute__((nodebug)), apply_to = hasType(functionType))") '
+_END = '_Pragma("clang attribute pop")\n'
 
 
 def compile_msl(source: str, filename: str, options: MslOptions, run: Run, cwd: Path) -> MslResult:
@@ -85,8 +90,8 @@ class _Compile:
         unit = rewrite(stream)
         diagnoser = Diagnoser(stream, self._read_line)
         found = checks.check(unit, diagnoser.place_of)
-        completed = self._clang(unit)
-        verdict = diagnoser.judge(clang.parse_messages(completed.stderr.decode("utf-8", "replace")))
+        completed, messages = self._attempts(unit)
+        verdict = diagnoser.judge(messages)
         verdict.errors[:0] = _without_repeats(found, verdict)
         if completed.status != 0 and not verdict.errors and not verdict.not_modelled:
             verdict.not_modelled.append(self._crash(completed))
@@ -134,10 +139,17 @@ class _Compile:
             return lines[line - 1] if 0 < line <= len(lines) else None
         return None
 
-    def _clang(self, unit: Rewritten) -> Completed:
+    def _attempts(self, unit: Rewritten) -> tuple[Completed, list[clang.Message]]:
+        """Compile, and again for as long as a message tells how to put the text right for clang."""
         with _shim(self.options, self._program, self.run, self.cwd) as (header, precompiled):
             argv = clang.compile_argv(self._program, self.options, header, precompiled)
-            return self.run(argv, self.cwd, unit.text.encode("utf-8"))
+            for _ in range(ROUNDS):
+                text = f"{_NO_DEBUG}{unit.stream.text()}{_END}{unit.entries.probes}\n"
+                completed = self.run(argv, self.cwd, text.encode("utf-8"))
+                messages = clang.parse_messages(completed.stderr.decode("utf-8", "replace"))
+                if not repair(unit.stream, messages):
+                    break
+        return completed, messages
 
     def _crash(self, completed: Completed) -> Diagnostic:
         tail = completed.stderr.decode("utf-8", "replace").strip().splitlines()[-3:]

@@ -40,9 +40,6 @@ class Diagnoser:
     def __init__(self, stream: TokenStream, read_line: ReadLine) -> None:
         self._stream = stream
         self._read_line = read_line
-        self._by_line: dict[int, list[Token]] = {}
-        for token in stream.tokens:
-            self._by_line.setdefault(token.line, []).append(token)
 
     def judge(self, messages: list[Message]) -> Verdict:
         verdict = Verdict()
@@ -118,24 +115,13 @@ class Diagnoser:
         """The user's place of a place in the rewritten text; lines and columns from 1."""
         index = min(line - 1, len(self._stream.places) - 1)
         file, user_line = self._stream.places[index]
-        token = self._token_at(index, column)
+        token = self._stream.token_at(index, column)
         return Place(file, user_line, self._column(file, user_line, token))
 
     def place_of(self, token: Token) -> Place:
         """The user's place of a token."""
         file, line = self._stream.place(token)
         return Place(file, line, self._column(file, line, token))
-
-    def _token_at(self, line: int, column: int) -> Token | None:
-        end = 0
-        last: Token | None = None
-        for token in self._by_line.get(line, []):
-            start = end + len(token.space) if token.text else end
-            end = start + len(token.text) if token.text else end
-            if token.text and end >= column:
-                return token
-            last = token
-        return last
 
     def _column(self, file: str, line: int, token: Token | None) -> int:
         if token is None:
@@ -145,7 +131,7 @@ class Diagnoser:
             return token.column + 1
         if text[token.column : token.column + len(token.was)] == token.was:
             return token.column + 1
-        same = [t for t in self._by_line[token.line] if t.was == token.was]
+        same = [t for t in self._stream.on_line(token.line) if t.was == token.was]
         edge = r"\b" if token.kind == WORD else ""
         found = [m.start() for m in re.finditer(edge + re.escape(token.was) + edge, text)]
         order = next(i for i, t in enumerate(same) if t is token)

@@ -58,7 +58,7 @@ class MslOptions:
     @property
     def os_version(self) -> tuple[int, int]:
         """The deployment target as (major, minor)."""
-        parts = (self.min_os.split(".") + ["0"])[:2]
+        parts = [*self.min_os.split("."), "0"][:2]
         return int(parts[0]), int(parts[1])
 
 

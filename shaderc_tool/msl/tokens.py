@@ -54,8 +54,8 @@ class TokenStream:
     tokens: list[Token]
     lines: list[str]
     places: list[tuple[str, int]]
-    trailing: str = ""
-    files: tuple[str, ...] = field(default=())
+    files: tuple[str, ...] = ()
+    _by_line: dict[int, list[Token]] = field(default_factory=dict, repr=False)
 
     def text(self) -> str:
         """The text of the tokens as they are now, line for line."""
@@ -69,6 +69,26 @@ class TokenStream:
                 out.append(token.space + token.text)
         out.append("\n" * max(1, len(self.lines) - line))
         return "".join(out)
+
+    def token_at(self, line: int, column: int) -> Token | None:
+        """The token at a column (from 1) of a line (from 0) of the rewritten text; the last one past the end."""
+        end = 0
+        last: Token | None = None
+        for token in self.on_line(line):
+            if not token.text:
+                continue
+            end += len(token.space) + len(token.text)
+            last = token
+            if end >= column:
+                return token
+        return last
+
+    def on_line(self, line: int) -> list[Token]:
+        """The tokens of a text line, in order."""
+        if not self._by_line:
+            for token in self.tokens:
+                self._by_line.setdefault(token.line, []).append(token)
+        return self._by_line.get(line, [])
 
     def place(self, token: Token) -> tuple[str, int]:
         """The user's file and line of a token."""

@@ -123,13 +123,14 @@ def _members(body: str) -> list[str]:
     return [p for p in [*parts, last.strip()] if p]
 
 
-def rename(module: IrModule, renames: dict[str, str]) -> None:
-    """Give functions their host names."""
-    for old, new in renames.items():
-        function = module.functions.pop(old)
-        function.name = new
-        function.header = function.header.replace(f"@{old}(", f"@{new}(", 1)
-        module.functions[new] = function
+def rename(module: IrModule, names: list[tuple[str, str]]) -> None:
+    """Give functions their host names; a function with several names is copied."""
+    for old, new in names:
+        function = module.functions[old]
+        header = function.header.replace(f"@{old}(", f"@{new}(", 1)
+        module.functions[new] = Function(new, header, list(function.body))
+    for old in {o for o, _ in names} - {n for _, n in names}:
+        del module.functions[old]
 
 
 def signature(function: Function) -> str:

@@ -118,7 +118,7 @@ class FunctionConstants:
         for name, (llvm_type, align) in self._used.items():
             constant, symbol = self._declared[name], self._symbol(name)
             init = self._init_name(constant)
-            value = f"%{len(nodes)}.value"
+            value = f"%constant{len(nodes)}"
             body.append(f"  {value} = load {llvm_type}, {llvm_type} addrspace(2)* @{init}, align {align}")
             if symbol in self._module.globals:
                 body.append(f"  store {llvm_type} {value}, {llvm_type} addrspace(2)* @{symbol}, align {align}")

@@ -60,10 +60,12 @@ class DebugTypes:
     module: IrModule
     _cache: dict[int, ValueType] = field(default_factory=dict)
 
-    def parameters(self, subprogram: int) -> list[ParameterType]:
-        """The parameter types of a DISubprogram node."""
-        routine = self._fields(self._reference(self._fields(subprogram), "type"))
-        items = self.module.metadata[self._reference(routine, "types")]
+    def parameters(self, pointer: int) -> list[ParameterType]:
+        """The parameter types of a node that is a pointer to a DISubroutineType."""
+        fields = self._strip_typedefs(pointer)
+        while fields.get("kind") != "DISubroutineType":
+            fields = self._strip_typedefs(self._reference(fields, "baseType"))
+        items = self.module.metadata[self._reference(fields, "types")]
         return [self._parameter(int(n)) for n in re.findall(r"!(\d+)", items)]
 
     def _fields(self, node: int) -> dict[str, str]:

@@ -15,7 +15,7 @@ from shaderc_tool.msl.air.profiles import DATA_LAYOUT, Profile, profile
 from shaderc_tool.msl.air.spaces import infer_address_spaces
 from shaderc_tool.msl.options import MslOptions
 from shaderc_tool.msl.rewrite import Rewritten
-from shaderc_tool.msl.rewrite.entries import ENTRY_MARK, PATTERN_MARK, Pattern
+from shaderc_tool.msl.rewrite.entries import ENTRY_MARK, PATTERN_MARK, TYPE_PROBE, Pattern
 
 _ANNOTATION = re.compile(
     r"\{ i8\* bitcast \([^@]*@([\w.$]+) to i8\*\), i8\* getelementptr inbounds \([^@]*@(\.str[\w.]*),"
@@ -40,12 +40,12 @@ def emit_air(clang_ir: str, rewritten: Rewritten, options: MslOptions) -> Emitte
     out = Emitted()
     entries = _entry_functions(module, rewritten)
     debug = DebugTypes(module)
-    types = {name: debug.parameters(_subprogram(module.functions[name])) for name, _, _ in entries}
+    types = {e.host: debug.parameters(_type_node(module, e.probe)) for e in entries}
     _drop_annotations(module)
     clean.strip_debug_info(module)
-    kept = module.reachable({name for name, _, _ in entries})
+    kept = module.reachable({e.function for e in entries})
     kept.named = {}
-    _reject_calls(kept, {name for name, _, _ in entries}, out)
+    _reject_calls(kept, {e.function for e in entries}, out)
     clean.threadgroup_variables(kept)
     clean.clean_functions(kept)
     for name in infer_address_spaces(kept):
@@ -56,44 +56,62 @@ def emit_air(clang_ir: str, rewritten: Rewritten, options: MslOptions) -> Emitte
         return out
     clean.clean_attributes(kept)
     kept.metadata.update({n: v for n, v in module.metadata.items() if n not in kept.metadata})
-    clean.rename(kept, {name: host for name, host, _ in entries})
+    clean.rename(kept, [(e.function, e.host) for e in entries])
     constants = FunctionConstants(kept, rewritten.constants)
     for name in constants.resolve():
         out.not_modelled.append((f"the external variable {name}", ""))
-    nodes = [_entry(kept, host, pattern, types[name], constants) for name, host, pattern in entries]
+    nodes = [_entry(kept, e.host, e.pattern, types[e.host], constants) for e in entries]
     constants.finish()
     _module_marks(kept, profile(options), options, nodes)
     kept.drop_unused()
     out.text = kept.text()
-    out.entries = [(host, pattern) for _, host, pattern in entries]
+    out.entries = [(e.host, e.pattern) for e in entries]
     return out
 
 
-def _entry_functions(module: IrModule, rewritten: Rewritten) -> list[tuple[str, str, Pattern]]:
-    """(function, host name, pattern) of each entry point that has code, by its annotations."""
+@dataclass(frozen=True)
+class _EntryFunction:
+    """An entry point that has code: its function, host name, pattern, and the variable that holds its type."""
+
+    function: str
+    host: str
+    pattern: Pattern
+    probe: str
+
+
+def _entry_functions(module: IrModule, rewritten: Rewritten) -> list[_EntryFunction]:
     strings = {n: m[1] for n, v in module.globals.items() if n.startswith(".str") and (m := _STRING.search(v))}
     marks: dict[str, list[str]] = {}
     for function, string in _ANNOTATION.findall(module.globals.get("llvm.global.annotations", "")):
         marks.setdefault(function, []).append(strings.get(string, ""))
-    found: list[tuple[str, str, Pattern]] = []
+    found: list[_EntryFunction] = []
     for function, texts in marks.items():
         numbers = [int(t[len(PATTERN_MARK) :]) for t in texts if t.startswith(PATTERN_MARK)]
-        hosts = [t[len(ENTRY_MARK) :] for t in texts if t.startswith(ENTRY_MARK)]
+        hosts = [t[len(ENTRY_MARK) :].split(":", 1) for t in texts if t.startswith(ENTRY_MARK)]
         if not numbers or function not in module.functions:
             continue
         pattern = rewritten.entries.patterns[numbers[0]]
         if pattern.is_template and not hosts:
             continue  # instantiated by use, not named for the host
-        own = pattern.attribute("host_name")
-        name = next((h for h in hosts if h), own.string if own else function if pattern.is_template else pattern.name)
-        found.append((function, name, pattern))
+        if not pattern.is_template:
+            own = pattern.attribute("host_name")
+            name = own.string if own else pattern.name
+            found.append(_EntryFunction(function, name, pattern, f"{TYPE_PROBE}{numbers[0]}"))
+        for number, host in hosts:
+            found.append(_EntryFunction(function, host or function, pattern, f"{TYPE_PROBE}i{number}"))
     return found
 
 
-def _subprogram(function: Function) -> int:
-    match = re.search(r"!dbg !(\d+)", function.header)
-    assert match is not None, function.header
-    return int(match[1])
+def _type_node(module: IrModule, probe: str) -> int:
+    """The DISubroutineType of an entry point, through the probe variable's debug information."""
+    symbol = next(g for g in module.globals if g == probe or re.fullmatch(rf"_ZN?L?.*\d{probe}E?", g))
+    expression = re.search(r"!dbg !(\d+)", module.globals[symbol])
+    assert expression is not None, symbol
+    variable = re.search(r"var: !(\d+)", module.metadata[int(expression[1])])
+    assert variable is not None, symbol
+    kind = re.search(r"\btype: !(\d+)", module.metadata[int(variable[1])])
+    assert kind is not None, symbol
+    return int(kind[1])
 
 
 def _drop_annotations(module: IrModule) -> None:

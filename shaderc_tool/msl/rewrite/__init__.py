@@ -8,7 +8,7 @@ from shaderc_tool.msl.rewrite.attributes import AttributeList, find_attributes
 from shaderc_tool.msl.rewrite.casts import rewrite_casts
 from shaderc_tool.msl.rewrite.constants import FunctionConstant, rewrite_constants
 from shaderc_tool.msl.rewrite.entries import Entries, rewrite_entries
-from shaderc_tool.msl.rewrite.initializers import rewrite_initializers
+from shaderc_tool.msl.rewrite.initializers import rewrite_braced_arguments, rewrite_initializers
 from shaderc_tool.msl.rewrite.keywords import rewrite_words
 from shaderc_tool.msl.rewrite.scopes import Scopes, closing_angle
 from shaderc_tool.msl.rewrite.threadgroup import rewrite_threadgroup
@@ -17,10 +17,9 @@ from shaderc_tool.msl.tokens import WORD, Token, TokenStream
 
 @dataclass(frozen=True)
 class Rewritten:
-    """The text for clang and what was taken out of it."""
+    """The tokens for clang and what was taken out of them."""
 
     stream: TokenStream
-    text: str
     scopes: Scopes
     entries: Entries
     constants: tuple[FunctionConstant, ...]
@@ -35,11 +34,12 @@ def rewrite(stream: TokenStream) -> Rewritten:
     constants = rewrite_constants(tokens, scopes, lists)
     entries = rewrite_entries(tokens, scopes, lists)
     rewrite_initializers(tokens)
+    rewrite_braced_arguments(tokens, scopes)
     _function_parameters(tokens)
     rewrite_casts(tokens)
     rewrite_words(tokens)
     rewrite_threadgroup(tokens, scopes)
-    return Rewritten(stream, stream.text(), scopes, entries, tuple(constants), tuple(lists))
+    return Rewritten(stream, scopes, entries, tuple(constants), tuple(lists))
 
 
 def _function_parameters(tokens: list[Token]) -> None:

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+import operator
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from shaderc_tool.msl.tokens import Token, split_commas
+
+_OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitOr: operator.or_,
+    ast.BitAnd: operator.and_,
+}
 
 
 @dataclass(frozen=True)
@@ -17,11 +32,8 @@ class Attribute:
 
     @property
     def number(self) -> int | None:
-        """The argument as an integer literal, or None."""
-        try:
-            return int(self.arguments.rstrip("uUlL"), 0)
-        except ValueError:
-            return None
+        """The argument as an integer, or None. Macros are expanded by now: arithmetic on literals is what is left."""
+        return _evaluate(self.arguments)
 
     @property
     def string(self) -> str:
@@ -70,6 +82,32 @@ def _parse(tokens: list[Token], start: int, end: int) -> list[Attribute]:
         name = tokens[at].text
         found.append(Attribute(f"{prefix}::{name}" if prefix else name, arguments, at))
     return found
+
+
+def _evaluate(text: str) -> int | None:
+    """An integer constant expression of literals; Python's grammar for these is C's, but for suffixes and division."""
+    try:
+        tree = ast.parse(re.sub(r"(?<=[0-9a-fA-F])[uUlL]+\b", "", text).replace("/", "//"), mode="eval")
+    except SyntaxError:
+        return None
+    return _value(tree.body)
+
+
+def _value(node: ast.expr) -> int | None:
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, int) else None
+    if isinstance(node, ast.UnaryOp):
+        operand = _value(node.operand)
+        return -operand if operand is not None and isinstance(node.op, ast.USub) else operand
+    operation = _OPERATIONS.get(type(node.op)) if isinstance(node, ast.BinOp) else None
+    if operation is None or not isinstance(node, ast.BinOp):
+        return None
+    left, right = _value(node.left), _value(node.right)
+    return (
+        None
+        if left is None or right is None or (not right and operation is operator.floordiv)
+        else operation(left, right)
+    )
 
 
 def blank(tokens: list[Token], start: int, end: int) -> None:

@@ -127,9 +127,9 @@ def _is_aggregate(tokens: list[Token], index: int, name: int, records: set[str])
 
 def _record_names(tokens: list[Token]) -> set[str]:
     return {
-        following.text
-        for token, following in zip(tokens, tokens[1:], strict=False)
-        if token.text in ("struct", "class", "union") and following.kind == WORD
+        tokens[index + 1].text
+        for index in range(len(tokens) - 1)
+        if tokens[index].text in ("struct", "class", "union") and tokens[index + 1].kind == WORD
     }
 
 

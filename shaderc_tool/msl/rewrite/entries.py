@@ -11,6 +11,8 @@ from shaderc_tool.msl.tokens import WORD, Token, split_commas
 STAGES = ("kernel", "vertex", "fragment", "mesh", "object", "intersection", "visible")
 PATTERN_MARK, ENTRY_MARK = "P:", "E:"
 """Annotations through which LLVM's module tells which function is which entry point."""
+TYPE_PROBE = "__shaderpack_type_"
+"""Variables whose debug information holds the parameter types; the functions themselves have none."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ class Instantiation:
 class Entries:
     patterns: tuple[Pattern, ...]
     instantiations: tuple[Instantiation, ...]
+    probes: str
+    """Declarations to put after the source."""
 
 
 def rewrite_entries(tokens: list[Token], scopes: Scopes, lists: list[AttributeList]) -> Entries:
@@ -72,22 +76,23 @@ def rewrite_entries(tokens: list[Token], scopes: Scopes, lists: list[AttributeLi
     by_start = {a.start: a for a in lists}
     patterns: list[Pattern] = []
     instantiations: list[Instantiation] = []
+    probes: list[str] = []
     done = -1
     for index, token in enumerate(tokens):
         if index <= done or scopes.kind[index] != NAMESPACE:
             continue
         if token.was == "template" and tokens[index + 1].was != "<":
             done = _end(tokens, index)
-            instantiations.append(_instantiation(tokens, index, done, by_start))
+            instantiations.append(_instantiation(tokens, index, done, by_start, len(instantiations), probes))
             continue
         if _is_stage(tokens, index, by_start):
-            pattern = _pattern(tokens, scopes, index, by_start, len(patterns))
+            pattern = _pattern(tokens, scopes, index, by_start, len(patterns), probes)
             if pattern is not None:
                 patterns.append(pattern)
                 done = tokens[pattern.token + 1].match
     for attributes in lists:
         blank(tokens, attributes.start, attributes.end)
-    return Entries(tuple(patterns), tuple(instantiations))
+    return Entries(tuple(patterns), tuple(instantiations), " ".join(probes))
 
 
 def _is_stage(tokens: list[Token], index: int, by_start: dict[int, AttributeList]) -> bool:
@@ -133,7 +138,12 @@ def _declarator(tokens: list[Token], start: int, by_start: dict[int, AttributeLi
 
 
 def _pattern(
-    tokens: list[Token], scopes: Scopes, index: int, by_start: dict[int, AttributeList], number: int
+    tokens: list[Token],
+    scopes: Scopes,
+    index: int,
+    by_start: dict[int, AttributeList],
+    number: int,
+    probes: list[str],
 ) -> Pattern | None:
     statement = scopes.start[index]
     name = _declarator(tokens, index, by_start)
@@ -155,6 +165,8 @@ def _pattern(
     parameters = tuple(_parameters(tokens, name + 1, by_start))
     is_template = tokens[statement].was == "template"
     _annotate(tokens, index, by_start, f"{PATTERN_MARK}{number}")
+    if not is_template:
+        probes.append(_probe(_qualified(tokens, index, tokens[name].was), str(number)))
     return Pattern(stage, tokens[name].was, name, parameters, tuple(attributes), is_template, tuple(returns))
 
 
@@ -172,6 +184,20 @@ def _annotate(tokens: list[Token], index: int, by_start: dict[int, AttributeList
         tokens[index].text = f"{text} {tokens[index].text}".rstrip()
 
 
+def _probe(function: str, number: str) -> str:
+    return f"extern __constant decltype(&{function}) {TYPE_PROBE}{number} = nullptr;"
+
+
+def _qualified(tokens: list[Token], index: int, name: str) -> str:
+    """`name` with the namespaces around token `index`."""
+    path = [
+        tokens[at + 1].was
+        for at in range(index)
+        if tokens[at].was == "namespace" and tokens[at + 2].was == "{" and tokens[at + 2].match > index
+    ]
+    return "::".join([*path, name])
+
+
 def _parameters(tokens: list[Token], opening: int, by_start: dict[int, AttributeList]) -> list[Parameter]:
     found: list[Parameter] = []
     close = tokens[opening].match
@@ -187,7 +213,14 @@ def _parameters(tokens: list[Token], opening: int, by_start: dict[int, Attribute
     return found
 
 
-def _instantiation(tokens: list[Token], index: int, end: int, by_start: dict[int, AttributeList]) -> Instantiation:
+def _instantiation(
+    tokens: list[Token],
+    index: int,
+    end: int,
+    by_start: dict[int, AttributeList],
+    number: int,
+    probes: list[str],
+) -> Instantiation:
     attributes = tuple(_in_lists(index, end, by_start))
     host = next((a.string for a in attributes if a.name == "host_name"), "")
     name, angle = index, -1
@@ -204,20 +237,17 @@ def _instantiation(tokens: list[Token], index: int, end: int, by_start: dict[int
             name = at - 1
             at = angle if angle > 0 else at
         elif token.was == "(" and tokens[at - 1].was != "decltype":
-            _drop_parameter_attributes(tokens, at)
             break
         elif token.was == "(":
             at = token.match
         at += 1
     if any(a.name in (*STAGES, "host_name") for a in attributes) or host or _has_stage(tokens, index, end):
-        tokens[index].text = f'template __attribute__((annotate("{ENTRY_MARK}{host}")))'
+        tokens[index].text = f'template __attribute__((annotate("{ENTRY_MARK}{number}:{host}")))'
+        if angle > 0:
+            written = "".join(t.space + t.was for t in tokens[name : angle + 1]).strip()
+            probes.append(_probe(_qualified(tokens, index, written), f"i{number}"))
     return Instantiation(host, tokens[name].was, index, attributes)
 
 
 def _has_stage(tokens: list[Token], start: int, end: int) -> bool:
     return any(t.was in STAGES[:3] and not t.text for t in tokens[start:end])
-
-
-def _drop_parameter_attributes(tokens: list[Token], opening: int) -> None:
-    """Parameters of an explicit instantiation may carry attributes; the lists are blanked with all others."""
-    assert tokens[opening].was == "("

@@ -53,6 +53,8 @@ _ATOMICS = {f"atomic_{t}": f"__atomic_{t}" for t in ("int", "uint", "float", "bo
 RENAMED = "__u_"
 
 _PRAGMA = re.compile(r"#\s*pragma\s+(.*)")
+_UNROLL = re.compile(r"(?:no)?unroll(?:\s*\(?\s*\d*\s*\)?)|clang loop .*")
+_DOUBLE = re.compile(r"(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+")
 _FP_CONTRACT = re.compile(r"METAL\s+fp\s+contract\s*\(\s*(\w+)\s*\)")
 
 
@@ -77,7 +79,7 @@ def _literal(text: str) -> str:
     lower = text.lower()
     if lower.endswith("bf") and not lower.startswith("0x"):
         return f"metal::bfloat({text[:-2]}f)"
-    return text
+    return text + "f" if _DOUBLE.fullmatch(text) else text
 
 
 def _directive(tokens: list[Token], index: int) -> str:
@@ -87,7 +89,7 @@ def _directive(tokens: list[Token], index: int) -> str:
     contract = _FP_CONTRACT.match(pragma[1])
     if contract is not None:
         return f"#pragma clang fp contract({contract[1]})"
-    if pragma[1].startswith(("clang loop", "unroll", "nounroll")) and _before_loop(tokens, index):
+    if _UNROLL.fullmatch(pragma[1].strip()) and _before_loop(tokens, index):
         return tokens[index].text
     return ""
 

@@ -14,6 +14,7 @@ INCLUDE = FOLDER / "include"
 def shim_text(fast_math: bool) -> str:
     """The declarations that clang reads before the rewritten source."""
     parts = [
+        "#pragma clang attribute push(__attribute__((nodebug)), apply_to = hasType(functionType))",
         _static("base.h"),
         *generate.vector_types(),
         _static("vector.h"),
@@ -30,6 +31,7 @@ def shim_text(fast_math: bool) -> str:
         *generate.simdgroup_matrices(),
         _static("group.h"),
         *generate.textures(),
+        "#pragma clang attribute pop",
     ]
     return "\n".join(parts) + "\n"
 

@@ -62,7 +62,8 @@ def bool_vectors() -> Iterator[str]:
         yield f"template <typename T> __shim vec<T, {size}> select(vec<T, {size}> a, vec<T, {size}> b, {name} c) {{"
         yield "return select(a, b, c.v); }"
         yield f"template <typename S> struct __conv<S __attribute__((ext_vector_type({size}))), {name}> {{"
-        yield f"static __shim vec<S, {size}> to({name} b) {{ return __builtin_convertvector(b.v, vec<S, {size}>); }} }};"
+        yield f"static __shim vec<S, {size}> to({name} b) {{"
+        yield f"return __builtin_convertvector(b.v, vec<S, {size}>); }} }};"
         yield "}"
 
 
@@ -104,10 +105,12 @@ def _packed(size: int) -> Iterator[str]:
             yield f"__declspec(property(get = __get_{part}, put = __put_{part})) {two} {part};"
     vector = f"vec<T, {size}>"
     for op in ("+", "-", "*", "/"):
-        yield f"__generic packed_vec& operator{op}=({vector} o) {{ return *this = packed_vec(({vector})*this {op} o); }}"
-        yield f"__generic packed_vec& operator{op}=(T o) {{ return *this = packed_vec(({vector})*this {op} o); }}"
+        for operand in (vector, "T"):
+            yield f"__generic packed_vec& operator{op}=({operand} o) {{"
+            yield f"return *this = packed_vec(({vector})*this {op} o); }}"
     yield "};"
-    yield f"template <typename S, typename T> struct __conv<S __attribute__((ext_vector_type({size}))), packed_vec<T, {size}>> {{"
+    yield "template <typename S, typename T>"
+    yield f"struct __conv<S __attribute__((ext_vector_type({size}))), packed_vec<T, {size}>> {{"
     yield f"static constexpr __shim vec<S, {size}> to(packed_vec<T, {size}> p) {{"
     yield f"return __builtin_convertvector(({vector})p, vec<S, {size}>); }} }};"
     yield f"template <typename T> struct __scalar_of<packed_vec<T, {size}>> {{"
@@ -248,8 +251,9 @@ def atomics() -> Iterator[str]:
             yield f"__shim void atomic_{op}_explicit(volatile {space} _atomic<ulong>* p, ulong v, memory_order) {{"
             yield f"__a_{op}(&p->__s, v, 0, {scope}, true); }}"
     yield "} "
-    for name, kind in (("int", "int"), ("uint", "uint"), ("float", "float"), ("bool", "bool"), ("ulong", "ulong")):
-        yield f"typedef metal::_atomic<{kind}> __atomic_{name}; namespace metal {{ typedef _atomic<{kind}> __atomic_{name}; }}"
+    for kind in ("int", "uint", "float", "bool", "ulong"):
+        yield f"typedef metal::_atomic<{kind}> __atomic_{kind};"
+        yield f"namespace metal {{ typedef _atomic<{kind}> __atomic_{kind}; }}"
 
 
 def _atomic(element: Element, space: str, word: str, scope: int) -> Iterator[str]:
@@ -270,7 +274,8 @@ def _atomic(element: Element, space: str, word: str, scope: int) -> Iterator[str
     yield f"__shim {t} atomic_load_explicit(const {object_}, memory_order) {{"
     yield f"return __a_load(({p})&p->__s, {tail}); }}"
     yield f"__shim void atomic_store_explicit({object_}, {t} v, memory_order) {{ __a_store(&p->__s, v, {tail}); }}"
-    yield f"__shim {t} atomic_exchange_explicit({object_}, {t} v, memory_order) {{ return __a_xchg(&p->__s, v, {tail}); }}"
+    yield f"__shim {t} atomic_exchange_explicit({object_}, {t} v, memory_order) {{"
+    yield f"return __a_xchg(&p->__s, v, {tail}); }}"
     yield f"__shim bool atomic_compare_exchange_weak_explicit({object_}, __private {t}* e, {t} v, memory_order,"
     yield f"memory_order) {{ {t} was = *e; __a_cmpxchg(&p->__s, e, v, 0, {tail}); return __same_bits(*e, was); }}"
     operations = ("add", "sub") if element is FLOAT else ("add", "sub", "max", "min", "and", "or", "xor")
@@ -281,8 +286,9 @@ def _atomic(element: Element, space: str, word: str, scope: int) -> Iterator[str
 
 
 def _atomic_bool(space: str, scope: int) -> Iterator[str]:
-    yield f"__shim bool atomic_load_explicit(volatile {space} _atomic<bool>* p, memory_order) {{ return p->__s; }}"
-    yield f"__shim void atomic_store_explicit(volatile {space} _atomic<bool>* p, bool v, memory_order) {{ p->__s = v; }}"
+    parameter = f"volatile {space} _atomic<bool>* p"
+    yield f"__shim bool atomic_load_explicit({parameter}, memory_order) {{ return p->__s; }}"
+    yield f"__shim void atomic_store_explicit({parameter}, bool v, memory_order) {{ p->__s = v; }}"
 
 
 def simdgroup_matrices() -> Iterator[str]:

@@ -44,7 +44,7 @@ typedef simdgroup_matrix<float, 8, 8> simdgroup_float8x8;
 typedef simdgroup_matrix<half, 8, 8> simdgroup_half8x8;
 typedef simdgroup_matrix<bfloat, 8, 8> simdgroup_bfloat8x8;
 
-template <typename T, int C, int R> __shim simdgroup_matrix<T, C, R> make_filled_simdgroup_matrix(T v) {
+template <typename T, int C, int R = C> __shim simdgroup_matrix<T, C, R> make_filled_simdgroup_matrix(T v) {
   simdgroup_matrix<T, C, R> out;
   out.__m = __m_fill(v);
   return out;

@@ -19,7 +19,7 @@ template <typename T, int C, int R> struct matrix {
     for (int c = 0; c < C; ++c)
       for (int r = 0; r < R; ++r) columns[c][r] = all[c * R + r];
   }
-  template <typename U> explicit constexpr matrix(const __generic matrix<U, C, R>& o) {
+  template <typename U> explicit constexpr matrix(matrix<U, C, R> o) {
     for (int c = 0; c < C; ++c) columns[c] = __builtin_convertvector(o.columns[c], column);
   }
 

@@ -17,6 +17,29 @@ template <typename S, int N> struct __conv<S __attribute__((ext_vector_type(N)))
 // (T)x for any T; `x` keeps its address space when it is a pointer
 template <typename T, typename A> constexpr __shim T __cast(A a) { return __conv<T, A>::to(a); }
 
+// A scalar beside a vector takes the element type of the vector, whichever of the two is wider.
+template <typename V, typename A> struct __beside {
+  static constexpr __shim A to(A a) { return a; }
+};
+template <typename S, int N> struct __beside<S __attribute__((ext_vector_type(N))), float> {
+  static constexpr __shim S to(float a) { return (S)a; }
+};
+template <typename S, int N> struct __beside<S __attribute__((ext_vector_type(N))), int> {
+  static constexpr __shim S to(int a) { return (S)a; }
+};
+template <typename S, int N> struct __beside<S __attribute__((ext_vector_type(N))), uint> {
+  static constexpr __shim S to(uint a) { return (S)a; }
+};
+template <typename S, int N> struct __beside<S __attribute__((ext_vector_type(N))), long> {
+  static constexpr __shim S to(long a) { return (S)a; }
+};
+template <typename S, int N> struct __beside<S __attribute__((ext_vector_type(N))), ulong> {
+  static constexpr __shim S to(ulong a) { return (S)a; }
+};
+template <typename V, typename A> constexpr __shim auto __like(A a) {
+  return __beside<remove_cv_t<remove_addrspace_t<remove_reference_t<V>>>, A>::to(a);
+}
+
 template <typename A> struct __size_of_arg { enum { value = __scalar_of<A>::size }; };
 
 template <typename S, typename A> struct __part {
@@ -58,6 +81,35 @@ template <typename S, int N> struct __ctor<S __attribute__((ext_vector_type(N)))
   }
 };
 template <typename T, typename... A> constexpr __shim T __make(A... a) { return __ctor<T>::make(a...); }
+
+// A braced argument: it becomes what the parameter is.
+template <typename... A> struct __braces;
+template <> struct __braces<> {
+  template <typename T> constexpr __shim operator T() const { return T{}; }
+};
+template <typename A> struct __braces<A> {
+  A a;
+  template <typename T> constexpr __shim operator T() const { return T{a}; }
+};
+template <typename A, typename B> struct __braces<A, B> {
+  A a;
+  B b;
+  template <typename T> constexpr __shim operator T() const { return T{a, b}; }
+};
+template <typename A, typename B, typename C> struct __braces<A, B, C> {
+  A a;
+  B b;
+  C c;
+  template <typename T> constexpr __shim operator T() const { return T{a, b, c}; }
+};
+template <typename A, typename B, typename C, typename D> struct __braces<A, B, C, D> {
+  A a;
+  B b;
+  C c;
+  D d;
+  template <typename T> constexpr __shim operator T() const { return T{a, b, c, d}; }
+};
+template <typename... A> constexpr __shim __braces<A...> __list(A... a) { return __braces<A...>{a...}; }
 
 template <typename T, typename U> struct __bits {
   static __shim T of(U u) {
