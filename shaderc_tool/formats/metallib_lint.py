@@ -29,7 +29,8 @@ KINDS: Final = {
 }
 """Every kind of finding and what it means."""
 
-_ABSOLUTE: Final = re.compile(r"(?:(?<![\w./])/(?=[\w.])|\b[A-Za-z]:[\\/])[^\s\"'\0]+")
+_ABSOLUTE: Final = re.compile(r"(?:(?:(?<![\w./])|(?<=\s-[ILFo]))/(?=[\w.])|\b[A-Za-z]:[\\/])[^\s\"'\0]+")
+"""An absolute path by itself, after `=`, or glued to an option such as `-I`."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ def lint_library(library: Library, air_infos: Mapping[str, AirInfo] | None = Non
     found += _duplicates(library)
     found += _hashes(library)
     found += _newer_than_target(library)
+    found += _constants(library)
     found += _paths(library)
     for name, info in (air_infos or {}).items():
         found += _against_air(library, library.function(name), info)
@@ -129,10 +131,20 @@ def _many(functions: list[Function]) -> str:
     return f"{first} has" if len(functions) == 1 else f"{first} and {len(functions) - 1} more have"
 
 
+def _constants(library: Library) -> Iterator[Finding]:
+    for function in library.functions:
+        try:
+            _ = function.constants if function.public else ()
+        except FormatError as error:
+            yield Finding("bad-metadata", str(error), function.name)
+
+
 def _paths(library: Library) -> Iterator[Finding]:
     """Absolute paths in DEBI, DEPF and recorded sources; each path once."""
     seen: dict[str, Finding] = {}
     for function in library.functions:
+        if not function.private:
+            continue
         try:
             debug = function.debug_place
             texts = ((debug[0] if debug else "", "its source path"), (function.air_path, "the path of its .air"))
