@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from shaderc_tool.build.process import ProcessRunner
-from shaderc_tool.diagnostics import ShaderpackError
+from shaderc_tool.diagnostics import ShaderpackError, ToolMissingError
+from shaderc_tool.toolchains.apple_find import find_apple
+from shaderc_tool.toolchains.apple_targets import AppleTarget
 from shaderc_tool.toolchains.discover import Finder
 from shaderc_tool.toolchains.glsl import GlslFlags, Tool, glslc_argv
 
@@ -56,7 +58,7 @@ def run_checks(environment: Mapping[str, str], runner: ProcessRunner, folder: Pa
         _glsl(compiler, probe),
         _tool("spirv-val", validator, "pip install 'shaderpack[glsl]'", essential=True),
         _tool("spirv-opt", optimizer, "pip install 'shaderpack[glsl]'", essential=glslc is None),
-        _apple(environment, probe),
+        _apple(probe),
         _portable_metal(),
         _vulkan_device(),
     ]
@@ -92,15 +94,16 @@ def _accepts(tool: Tool, extension: str, probe: Callable[[list[str], Mapping[str
         return status == 0
 
 
-def _apple(environment: Mapping[str, str], probe: Callable[[list[str], Mapping[str, str]], tuple[int, str]]) -> Check:
+def _apple(probe: Callable[[list[str], Mapping[str, str]], tuple[int, str]]) -> Check:
     name = "Apple Metal compiler"
-    if sys.platform != "darwin":
-        return Check(name, False, "only on macOS", fix="none needed: the portable compiler is used here")
-    status, text = probe(["xcrun", "-sdk", "macosx", "metal", "--version"], {})
-    first = (text.strip().splitlines() or ["no answer"])[0]
-    if status == 0:
-        return Check(name, True, first, "metallibs for every Apple SDK")
-    return Check(name, False, first, fix="xcodebuild -downloadComponent MetalToolchain")
+    try:
+        found = find_apple(AppleTarget("macosx", "14.0", "metal3.1"), probe)
+    except ToolMissingError as error:
+        first = error.diagnostics[0]
+        here = sys.platform == "darwin"
+        fix = first.fix if here else "none needed: the portable compiler is used here"
+        return Check(name, False, first.message if here else "only on macOS", fix=fix)
+    return Check(name, True, found.identity, "metallibs for every Apple SDK")
 
 
 def _portable_metal() -> Check:

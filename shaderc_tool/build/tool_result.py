@@ -5,34 +5,70 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from shaderc_tool.build.process import Completed
-from shaderc_tool.diagnostics import Diagnostic, Place, Severity
+from shaderc_tool.diagnostics import Diagnostic, Severity
 from shaderc_tool.manifest.model import ShaderJob
+from shaderc_tool.toolchains import clang_text
 
-_GLSLC = re.compile(r"(?P<file>[^\n]*?):(?P<line>\d+): (?P<kind>error|warning): (?P<text>.*)")
-_GLSLC_BARE = re.compile(r"(?P<file>[^\n:]+): (?P<kind>error|warning): (?P<text>.*)")
-_GLSLANG_BARE = re.compile(r"(?P<kind>ERROR|WARNING): (?P<text>Linking .*)")
-_GLSLANG = re.compile(r"(?P<kind>ERROR|WARNING): (?P<file>[^\n]*?):(?P<line>\d+): (?P<text>.*)")
+_GLSLANG = re.compile(r"(?P<kind>ERROR|WARNING): (?:(?P<file>[^\n]*?):(?P<line>\d+): )?(?P<text>.*)")
 _MISSING_INCLUDE = re.compile(r"Cannot find or open include file|could not process include directive", re.I)
 
 
 def from_tool_text(done: Completed, root: Path, subject: str, family: str) -> list[Diagnostic]:
     """The compiler's messages as diagnostics, paths relative to `root`; repeated ones once."""
     text = (done.stderr + b"\n" + done.stdout).decode("utf-8", "replace")
-    found: dict[tuple[str, str], Diagnostic] = {}
-    messages = list(_messages(text, family))
+    if family == "glslang":
+        text = _as_glslc_text(text)
+    messages = clang_text.parse(text, subject=subject)
     # A link error without a place only repeats that the compile before it failed.
-    placed = any(kind == "error" and line for kind, _, line, _ in messages)
-    for kind, file, line, message in messages:
-        if placed and kind == "error" and not line:
-            continue
-        place = Place(_relative(file, root), line) if file else None
-        diagnostic = _message(kind, place, message, subject)
-        found.setdefault((str(place), message), diagnostic)
+    placed = any(m.severity is Severity.ERROR and m.place and m.place.line for m in messages)
+    found: dict[tuple[str, str], Diagnostic] = {}
+    for message in messages:
+        if not (placed and message.severity is Severity.ERROR and not (message.place and message.place.line)):
+            refined = _refine(message, root)
+            found.setdefault((str(refined.place), refined.message), refined)
     return list(found.values())
+
+
+def _as_glslc_text(text: str) -> str:
+    """glslang's messages in glslc's form; its counts and repetitions dropped."""
+    lines = []
+    for line in text.splitlines():
+        match = _GLSLANG.fullmatch(line)
+        if match is None or "compilation terminated" in match["text"]:
+            continue
+        if match["line"] or match["text"].startswith("Linking"):
+            place = f"{match['file']}:{match['line']}: " if match["line"] else ""
+            lines.append(f"{place}{match['kind'].lower()}: {match['text'].strip()}")
+    return "\n".join(lines)
+
+
+def _refine(message: Diagnostic, root: Path) -> Diagnostic:
+    """The message with its place below `root`, and a code of its own where the cause is known."""
+    place = replace(message.place, file=_relative(message.place.file, root)) if message.place else None
+    if message.severity is not Severity.ERROR:
+        return replace(message, place=place)
+    if "Missing entry point" in message.message:
+        return replace(
+            message,
+            code="SP4003",
+            message=f"{message.subject}: no compute entry point «main»",
+            place=None,
+            cause=message.message,
+            fix="name the function as the host expects it",
+        )
+    if _MISSING_INCLUDE.search(message.message):
+        return replace(
+            message,
+            code="SP3011",
+            place=place,
+            cause="the include is neither beside the file nor in an include folder",
+            fix="correct the path, or add its folder to `include:` in the manifest",
+        )
+    return replace(message, place=place)
 
 
 def failure(done: Completed, tool: str, job: ShaderJob, made: Path, messages: list[Diagnostic]) -> list[Diagnostic]:
@@ -45,42 +81,6 @@ def failure(done: Completed, tool: str, job: ShaderJob, made: Path, messages: li
     if not made.is_file() or made.stat().st_size == 0:
         return [*errors, _no_output(tool, job)]
     return errors
-
-
-def _messages(text: str, family: str) -> Iterator[tuple[str, str, int, str]]:
-    placed, bare = (_GLSLC, _GLSLC_BARE) if family == "glslc" else (_GLSLANG, _GLSLANG_BARE)
-    for line in text.splitlines():
-        match = placed.fullmatch(line)
-        if match and "compilation terminated" not in match["text"]:
-            yield match["kind"].lower(), match["file"], int(match["line"]), match["text"].strip()
-        elif match is None and (match := bare.fullmatch(line)):
-            yield match["kind"].lower(), match.groupdict().get("file", ""), 0, match["text"].strip()
-
-
-def _message(kind: str, place: Place | None, message: str, subject: str) -> Diagnostic:
-    if kind == "warning":
-        return Diagnostic("SP3003", message, place, subject=subject, severity=Severity.WARNING)
-    if "Missing entry point" in message:
-        return Diagnostic(
-            "SP4003",
-            f"{subject}: no compute entry point «main»",
-            place,
-            cause=message,
-            fix="name the function as the host expects it",
-            subject=subject,
-        )
-    if _MISSING_INCLUDE.search(message):
-        return Diagnostic(
-            "SP3011",
-            message,
-            place,
-            cause="the include is neither beside the file nor in an include folder",
-            fix="correct the path, or add its folder to `include:` in the manifest",
-            subject=subject,
-        )
-    return Diagnostic(
-        "SP3002", message, place, cause="the GLSL compiler refused it", fix="correct the shader", subject=subject
-    )
 
 
 def _relative(file: str, root: Path) -> str:

@@ -42,6 +42,8 @@ class _Finding:
             ERROR_CODE if error else WARNING_CODE,
             self.text,
             self.place,
+            cause="the compiler refused it" if error else "the compiler remarks on it",
+            fix="correct the source",
             subject=subject,
             severity=Severity.ERROR if error else lenient,
             related=tuple(self.related),
