@@ -66,6 +66,7 @@ def _library(report: LibraryReport, select: Select, modules: Modules) -> dict[st
         "language": language,
         "dialect": library.dialect.value,
         "uuid": library.uuid,
+        **_dynamic(library),
         "function_count": len(library.functions),
         "functions": [_function(f, modules.get(f.name)) for f in library.functions if select(f.name)],
         "sources": _sources(library),
@@ -75,6 +76,13 @@ def _library(report: LibraryReport, select: Select, modules: Modules) -> dict[st
             if not f.function or select(f.function)
         ],
     }
+
+
+def _dynamic(library: Library) -> dict[str, Any]:
+    try:
+        return {"install_name": library.install_name, "linked_libraries": list(library.linked_libraries)}
+    except FormatError:
+        return {"install_name": "", "linked_libraries": []}  # a finding of the library says so
 
 
 def _function(function: Function, module: AirModule | None) -> dict[str, Any]:
@@ -87,6 +95,10 @@ def _function(function: Function, module: AirModule | None) -> dict[str, Any]:
         "sha256": function.recorded_hash.hex(),
         "constants": _constants(function),
     }
+    if function.patch:
+        row["patch"] = {"type": function.patch[0], "control_points": function.patch[1]}
+    if function.layer_type:
+        row["layer_type"] = function.layer_type
     if module is not None:
         row["bitcode"] = air_json(module)
     return row

@@ -6,7 +6,6 @@ table, read with lief, then says which section of which architecture holds it.
 
 from __future__ import annotations
 
-import mmap
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Final
 from shaderc_tool.formats.errors import FormatError
 from shaderc_tool.formats.images import KINDS, read_image
 from shaderc_tool.formats.metallib import MAGIC, read_header
+from shaderc_tool.formats.views import searchable
 
 AR_MAGIC: Final = b"!<arch>\n"
 FAT_MAGIC: Final = 0xCAFEBABE
@@ -164,8 +164,7 @@ def _join(outer: str, inner: str) -> str:
 
 def _scan(view: memoryview) -> Iterator[tuple[int, int]]:
     """(offset, size) of each header that holds together. Selector strings of the Metal framework hold "MTLB" too."""
-    # The whole file is searched in place, a part of it in a copy.
-    data = view.obj if isinstance(view.obj, bytes | mmap.mmap) and len(view.obj) == len(view) else bytes(view)
+    data = searchable(view)
     at = data.find(MAGIC)
     while at >= 0:
         step = len(MAGIC)

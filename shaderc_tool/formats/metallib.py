@@ -47,7 +47,17 @@ __all__ = [
 MAGIC: Final = b"MTLB"
 HEADER: Final = struct.Struct("<4sHHHBBHBB9Q")
 _LEAST_GROUP: Final = 8
-_TAG_SIZES: Final = {"TYPE": 1, "HASH": 32, "MDSZ": 8, "OFFT": 24, "VERS": 8, "SOFF": 8, "RFLT": 8}
+_TAG_SIZES: Final = {
+    "TYPE": 1,
+    "LAYR": 1,
+    "TESS": 1,
+    "HASH": 32,
+    "MDSZ": 8,
+    "OFFT": 24,
+    "VERS": 8,
+    "SOFF": 8,
+    "RFLT": 8,
+}
 _REQUIRED: Final = frozenset(("NAME", "TYPE", "MDSZ", "OFFT"))
 
 

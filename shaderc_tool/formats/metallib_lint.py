@@ -81,7 +81,7 @@ def lint_library(library: Library, air_infos: Mapping[str, AirInfo] | None = Non
     found += _duplicates(library)
     found += _hashes(library)
     found += _newer_than_target(library)
-    found += _constants(library)
+    found += _unreadable(library)
     found += _paths(library)
     for name, info in (air_infos or {}).items():
         found += _against_air(library, library.function(name), info)
@@ -131,7 +131,11 @@ def _many(functions: list[Function]) -> str:
     return f"{first} has" if len(functions) == 1 else f"{first} and {len(functions) - 1} more have"
 
 
-def _constants(library: Library) -> Iterator[Finding]:
+def _unreadable(library: Library) -> Iterator[Finding]:
+    try:
+        _ = library.install_name, library.linked_libraries
+    except FormatError as error:
+        yield Finding("bad-metadata", str(error))
     for function in library.functions:
         try:
             _ = function.constants if function.public else ()

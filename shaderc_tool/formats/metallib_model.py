@@ -17,6 +17,7 @@ from shaderc_tool.formats.metallib_tags import (
     FunctionType,
     Tag,
     c_string,
+    data_type_name,
     read_constants,
     read_debug_place,
     read_tags,
@@ -27,6 +28,7 @@ Bytes: TypeAlias = "bytes | memoryview"
 """What is large stays a view into the file; `bytes()` copies it."""
 
 FILE_TYPES: Final = {0: "executable", 1: "core-image", 2: "dynamic", 3: "symbol-companion"}
+_PATCHES: Final = {1: "triangle", 2: "quad"}
 _TYPES: Final[dict[int, FunctionType]] = {t.value: t for t in FunctionType}
 _VERSIONS: Final = struct.Struct("<HBBHBB")
 
@@ -111,6 +113,20 @@ class Function:
         """The path of the .air that the function was linked from, empty when not recorded."""
         payload = self.tag("DEPF")
         return c_string(payload, "the AIR path")[0] if payload is not None else ""
+
+    @property
+    def patch(self) -> tuple[str, int] | None:
+        """(patch type, control points of a patch) of a post-tessellation vertex function."""
+        payload = self.tag("TESS")
+        if not payload:
+            return None
+        return _PATCHES.get(payload[0] & 3, f"type {payload[0] & 3}"), payload[0] >> 2
+
+    @property
+    def layer_type(self) -> str:
+        """The type of `[[render_target_array_index]]` in a function for layered rendering, empty for others."""
+        payload = self.tag("LAYR")
+        return data_type_name(payload[0]) if payload else ""
 
     @property
     def source_offset(self) -> int | None:
@@ -205,8 +221,20 @@ class Library:
         """The distinct (AIR, language) versions of the functions, oldest first."""
         return tuple(sorted({(f.air_version, f.language_version) for f in self.functions}))
 
-    def dynamic_header(self) -> tuple[Tag, ...]:
-        """The tags of HDYN: NAME is the library's name, each DYNL a library it links. Raises `FormatError`."""
+    @property
+    def install_name(self) -> str:
+        """The name that the dynamic header (HDYN) gives: a file name, or a dynamic library's install name.
+
+        Empty when there is none. Raises `FormatError`.
+        """
+        return next(iter(self._dynamic("NAME")), "")
+
+    @property
+    def linked_libraries(self) -> tuple[str, ...]:
+        """The dynamic libraries that this one links. Raises `FormatError`."""
+        return self._dynamic("DYNL")
+
+    def _dynamic(self, name: str) -> tuple[str, ...]:
         extension = self.extension("HDYN")
         if extension is None or extension.content is None:
             return ()
@@ -214,4 +242,4 @@ class Library:
         tags, end = read_tags(data, 0, len(data), 0)
         if end != len(data):
             raise FormatError(f"{len(data) - end} bytes follow the dynamic header's tags")
-        return tuple(tags)
+        return tuple(c_string(tag.payload, f"{name} in the dynamic header")[0] for tag in tags if tag.name == name)

@@ -6,10 +6,12 @@ OpFunctionEnd, so the walk goes on while instructions are well formed and the la
 
 from __future__ import annotations
 
+import mmap
 import struct
 from typing import Final
 
 from shaderc_tool.formats import spirv_tables as t
+from shaderc_tool.formats.views import searchable
 
 _MAGIC: Final = struct.pack("<I", t.MAGIC)
 _MAX_BOUND: Final = 4_194_303
@@ -20,7 +22,7 @@ _BETWEEN_FUNCTIONS: Final = (8, 12, 317)
 
 def find_modules(data: bytes | memoryview) -> list[tuple[int, int]]:
     """(offset, size) of every module, in file order."""
-    raw = bytes(data)
+    raw = searchable(memoryview(data).cast("B"))
     found = []
     at = raw.find(_MAGIC)
     while at >= 0:
@@ -31,7 +33,7 @@ def find_modules(data: bytes | memoryview) -> list[tuple[int, int]]:
     return found
 
 
-def _module_size(raw: bytes, start: int) -> int:
+def _module_size(raw: bytes | mmap.mmap, start: int) -> int:
     """Bytes of the module at `start`, 0 when there is none."""
     if start + 20 > len(raw):
         return 0

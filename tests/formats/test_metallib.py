@@ -15,6 +15,7 @@ from shaderc_tool.formats.errors import FormatError
 from shaderc_tool.formats.metallib import (
     Constant,
     Dialect,
+    Extension,
     FunctionType,
     Library,
     NewFunction,
@@ -192,6 +193,25 @@ def test_a_driver_library_keeps_its_group_sizes_when_cut() -> None:
     assert read_library(data).dialect is Dialect.DRIVER
     public = struct.unpack_from("<Q", data, 40)[0]
     assert data[public : public + 8] == struct.pack("<I", 8) + b"ENDT"
+
+
+def test_names_in_the_dynamic_header() -> None:
+    header = b"NAME\x0d\0@rpath/a.lib\0" + b"DYNL\x02\0b\0DYNL\x02\0c\0ENDT"
+    library = build_library(kernels("a"), "macos", (26, 0, 0))
+    library = dataclasses.replace(library, file_type=2, extensions=(Extension(Tag("HDYN", bytes(16)), header),))
+    again = read_library(write_library(library))
+    assert (again.file_type_name, again.install_name, again.linked_libraries) == ("dynamic", "@rpath/a.lib", ("b", "c"))
+    assert read_library(extract_function(again, "a")).install_name == "@rpath/a.lib"
+
+
+def test_tessellation_and_layers() -> None:
+    library = build_library(kernels("a"), "macos", (14, 0, 0))
+    (plain,) = library.functions
+    assert (plain.patch, plain.layer_type) == (None, "")
+    tags = (*plain.tags, Tag("TESS", bytes([16 << 2 | 2])), Tag("LAYR", b"\x29"))
+    library = dataclasses.replace(library, functions=(dataclasses.replace(plain, tags=tags),))
+    (function,) = read_library(write_library(library)).functions
+    assert (function.patch, function.layer_type) == (("quad", 16), "ushort")
 
 
 def test_functions_may_share_bitcode_and_metadata() -> None:

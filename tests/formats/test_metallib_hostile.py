@@ -237,3 +237,10 @@ def test_a_damaged_constant_list_is_a_finding() -> None:
     with pytest.raises(FormatError, match="CNST ends inside"):
         _ = damaged.functions[0].constants
     assert [f.kind for f in lint_library(damaged)] == ["bad-metadata"]
+
+
+def test_a_damaged_dynamic_header_is_a_finding() -> None:
+    library = build_library(kernels("a"), "macos", (26, 0, 0))
+    for content in (b"", b"NAME\x04\0a", b"NAME\x01\0aENDT", b"NAME\x02\0a\0ENDTx"):
+        damaged = dataclasses.replace(library, extensions=(Extension(Tag("HDYN", bytes(16)), content),))
+        assert [f.kind for f in lint_library(read_library(write_library(damaged)))] == ["bad-metadata"]
