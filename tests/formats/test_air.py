@@ -273,7 +273,7 @@ def test_metadata_of_unknown_shape(old: str, new: str) -> None:
     text = TEXT.replace(old, new)
     if "arg_name" in new:
         text = text.replace(
-            ', !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"i32", !"air.arg_name", !"data"',
+            ', !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"i32", !"air.arg_name", !"data"',  # noqa: E501
             "",
         )
         text = text.replace(', !"air.address_space", i32 1', "")

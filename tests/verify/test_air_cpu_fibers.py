@@ -357,7 +357,7 @@ out:
 """
     compiled = air_cpu.load(kernel((Buffer(0, "i32"), LOCAL), body), "k")
     compiled.dispatch([np.zeros(1, np.int32)], grid=(1,), threadgroup=(2,))
-    compiled._compiled.stack_bytes = 65536
+    compiled.stack_bytes = 65536
     with pytest.raises(air_cpu.StackOverflowError):
         compiled.dispatch([np.zeros(1, np.int32)], grid=(1,), threadgroup=(2,))
 

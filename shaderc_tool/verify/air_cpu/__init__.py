@@ -18,8 +18,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shaderc_tool.verify.air_cpu.compiler import compile_kernel
-from shaderc_tool.verify.air_cpu.compiler import unmodelled as _unmodelled
 from shaderc_tool.verify.air_cpu.errors import (
     AirCpuError,
     BarrierDivergenceError,
@@ -34,6 +32,8 @@ from shaderc_tool.verify.air_cpu.errors import (
 from shaderc_tool.verify.air_cpu.kernel import Kernel, Result
 from shaderc_tool.verify.air_cpu.library import kernel_bitcode
 from shaderc_tool.verify.air_cpu.memory import Buffer, Buffers
+from shaderc_tool.verify.air_cpu.program import build_program
+from shaderc_tool.verify.air_cpu.program import unmodelled as _unmodelled
 
 __all__ = [
     "AirCpuError",
@@ -61,7 +61,7 @@ def load(library: Any, kernel: str, *, constants: Mapping[int | str, Any] | None
     `library` is the bytes of a metallib or of one AIR module, or a parsed library. `constants` gives function constants
     by index or name. Raises `FormatError`, `DispatchError`, `NotModelledError`.
     """
-    return Kernel(compile_kernel(kernel_bitcode(library, kernel), kernel, constants or {}))
+    return Kernel(build_program(kernel_bitcode(library, kernel), kernel, constants or {}))
 
 
 def run(

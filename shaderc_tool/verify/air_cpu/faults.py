@@ -34,7 +34,6 @@ def raise_fault(
     control: Control,
     entry: EntryPoint,
     sites: Sequence[Site],
-    parameters: Sequence[tuple[str, str]],
     regions: dict[str, Region],
 ) -> NoReturn:
     """Raise the error for `control.fault`. `regions` is keyed by parameter (`%n`) or global (`@name`)."""

@@ -12,12 +12,14 @@ from typing import Any, Final
 import numpy as np
 
 from shaderc_tool.formats.air import EntryPoint
-from shaderc_tool.verify.air_cpu.compiler import Compiled, is_threadgroup
 from shaderc_tool.verify.air_cpu.control import Arguments, Bounds, Control, Thread
 from shaderc_tool.verify.air_cpu.errors import DispatchError
 from shaderc_tool.verify.air_cpu.faults import Region, raise_fault
+from shaderc_tool.verify.air_cpu.jit import machine_code
 from shaderc_tool.verify.air_cpu.memory import ABSENT, Binding, Buffers, Stacks, bind
+from shaderc_tool.verify.air_cpu.program import Program, is_threadgroup
 
+_SYMBOLS: Final = ("spk.control", "spk.args", "spk.bounds", "spk.run")
 _MAX_THREADS: Final = 1024
 _SLICE_SECONDS: Final = 0.1
 
@@ -40,29 +42,31 @@ class Result:
 class Kernel:
     """One kernel as machine code. Dispatches of the same kernel exclude each other."""
 
-    def __init__(self, compiled: Compiled) -> None:
-        self._compiled = compiled
-        addresses = compiled.addresses
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        variables = program.instrumented.globals
+        symbols = [*_SYMBOLS, *(name.strip('"') for name, _, _ in variables)]
+        # The engine owns the code; it must live as long as the addresses are used.
+        self._engine, addresses = machine_code(program.text, symbols)
         self._control = Control.from_address(addresses["spk.control"])
         self._arguments = Arguments.from_address(addresses["spk.args"])
         self._bounds = Bounds.from_address(addresses["spk.bounds"])
         prototype = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32)
         self._run = prototype(addresses["spk.run"])
         self._stacks = Stacks()
+        self.stack_bytes = program.stack_bytes
         self._lock = threading.Lock()
-        self._globals = [
-            _global_region(addresses[name.strip('"')], name, kind, size) for name, kind, size in compiled.globals
-        ]
+        self._globals = [_global_region(addresses[name.strip('"')], name, kind, size) for name, kind, size in variables]
 
     @property
     def entry(self) -> EntryPoint:
         """Arguments and attributes of the kernel."""
-        return self._compiled.entry
+        return self._program.entry
 
     @property
     def name(self) -> str:
         """The kernel's name in the library."""
-        return self._compiled.entry.name
+        return self._program.entry.name
 
     def dispatch(
         self,
@@ -94,14 +98,13 @@ class Kernel:
             count = size[0] * size[1] * size[2]
             thread_table = (Thread * count)()
             control.threads = ctypes.addressof(thread_table)
-            stack = self._compiled.stack_bytes
+            stack = self.stack_bytes
             control.stacks = self._stacks.reserve(count * stack)
             control.stack_bytes = stack
             try:
                 seconds = self._run_slices(groups[0] * groups[1] * groups[2], time_limit)
                 if control.fault.code:
-                    compiled = self._compiled
-                    raise_fault(control, self.entry, compiled.sites, compiled.parameters, regions)
+                    raise_fault(control, self.entry, self._program.instrumented.sites, regions)
             finally:
                 for binding in bindings:
                     binding.copy_back()
@@ -136,9 +139,8 @@ class Kernel:
 
     def _place(self, bindings: Sequence[Binding]) -> dict[str, Region]:
         """Write addresses and bounds where the kernel reads them; regions by parameter or global for messages."""
-        regions: dict[str, Region] = {
-            f"@{name}": region for (name, _, _), region in zip(self._compiled.globals, self._globals, strict=True)
-        }
+        names = (name for name, _, _ in self._program.instrumented.globals)
+        regions = {f"@{name}": region for name, region in zip(names, self._globals, strict=True)}
         for binding in bindings:
             position = binding.argument.position
             low = binding.address
@@ -147,7 +149,7 @@ class Kernel:
             self._bounds[position][1] = low + binding.size
             kind = "threadgroup memory" if is_threadgroup(binding.argument.address_space) else "buffer"
             name = f"{kind} {binding.argument.index} ({binding.argument.name})"
-            regions[self._compiled.parameters[position][1]] = Region(low, low + binding.size, name)
+            regions[self._program.parameters[position][1]] = Region(low, low + binding.size, name)
         return regions
 
     def _range_table(self, bindings: Sequence[Binding]) -> Any:

@@ -1,71 +1,72 @@
-"""From the bitcode of one kernel to machine code in this process."""
+"""From the bitcode of one kernel to the complete text of the module that runs it."""
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import platform
+import struct
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from shaderc_tool.formats.air import AirModule, EntryPoint, FunctionConstant, read_air_text
 from shaderc_tool.formats.bitcode import disassemble
 from shaderc_tool.verify.air_cpu import intrinsics, irtext
 from shaderc_tool.verify.air_cpu.control import MAX_PARAMETERS
 from shaderc_tool.verify.air_cpu.errors import AirCpuError, DispatchError, NotModelledError
-from shaderc_tool.verify.air_cpu.instrument import Instrumenter, Site, bounds_place
+from shaderc_tool.verify.air_cpu.instrument import Instrumented, Instrumenter, bounds_place
+from shaderc_tool.verify.air_cpu.intrinsics.signature import float_constant
+from shaderc_tool.verify.air_cpu.jit import LARGE, optimised
 from shaderc_tool.verify.air_cpu.lower import Lowered, asked_constants, lower, missing_functions, unique_declares
 from shaderc_tool.verify.air_cpu.trampoline import Trampoline, is_modelled
-
-if TYPE_CHECKING:
-    from llvmlite.binding import ExecutionEngine, ModuleRef, TargetMachine
 
 # Room for spilled registers and library calls beside declared private arrays.
 _SPILL_BYTES: Final = 128 * 1024
 _SPILL_BYTES_UNOPTIMISED: Final = 512 * 1024
-# Register allocation of very large functions takes minutes; above this many characters of IR the fast one is used.
-_LARGE: Final = 1_500_000
-_SYMBOLS: Final = ("spk.control", "spk.args", "spk.bounds", "spk.run")
+_PAGE: Final = 4096
 _SCALARS: Final = {
     "bool": "i8", "char": "i8", "uchar": "i8", "short": "i16", "ushort": "i16", "int": "i32", "uint": "i32",
     "long": "i64", "ulong": "i64", "half": "half", "float": "float",
 }  # fmt: skip
+_SWITCHES: Final = {
+    "x86_64": "switch_x86_64.ll",
+    "amd64": "switch_x86_64.ll",
+    "aarch64": "switch_aarch64.ll",
+    "arm64": "switch_aarch64.ll",
+}
 
 
-@dataclass
-class Compiled:
-    """Machine code of one kernel, specialised for its function constants."""
+@dataclass(frozen=True)
+class Program:
+    """One kernel with its scheduler as textual IR, specialised for its function constants.
 
-    module: AirModule
+    `parameters` are (IR type, `%name`) of the kernel; `stack_bytes` is what each thread's stack takes.
+    """
+
     entry: EntryPoint
-    engine: ExecutionEngine
-    addresses: dict[str, int]
-    sites: list[Site]
-    globals: list[tuple[str, str, int]]
-    parameters: list[tuple[str, str]]
+    instrumented: Instrumented
+    parameters: tuple[tuple[str, str], ...]
     stack_bytes: int
     text: str
 
 
-def compile_kernel(bitcode: bytes, name: str, constants: Mapping[int | str, Any]) -> Compiled:
-    """Compile one kernel. `constants` gives function constants by index or name.
+def build_program(bitcode: bytes, name: str, constants: Mapping[int | str, Any], machine: str = "") -> Program:
+    """Build the program of one kernel. `constants` gives function constants by index or name.
 
-    Raises `FormatError`, `DispatchError` for constants, `NotModelledError`, `AirCpuError` for other systems.
+    `machine` is a processor as `platform.machine` names it, this one by default. Raises `FormatError`,
+    `DispatchError` for constants, `NotModelledError`, `AirCpuError` for systems without a context switch.
     """
-    switch = _switch_file()
+    switch = _switch_file(machine or platform.machine())
     text = disassemble(bitcode)
     module = read_air_text(text)
     entry = _entry(module, name)
     lowered = lower(text, name, _constants(module, text, constants))
-    cut = irtext.parse(_optimised(lowered.text))
+    cut = irtext.parse(optimised(lowered.text))
     kernel = next(function for function in cut.functions if function.name.strip('"') == name)
     if len(kernel.parameters) > MAX_PARAMETERS:
         raise NotModelledError((f"a kernel with {len(kernel.parameters)} parameters",), subject=name)
-    parameters = list(kernel.parameters)
-    trampoline = Trampoline(entry, kernel.name, parameters).text()
+    trampoline = Trampoline(entry, kernel.name, kernel.parameters).text()
     instrumented = Instrumenter(cut, lowered.calls, name).run()
     parts = [
         instrumented.text,
@@ -78,20 +79,8 @@ def compile_kernel(bitcode: bytes, name: str, constants: Mapping[int | str, Any]
         "declare void @llvm.memset.p0i8.i64(i8*, i8, i64, i1)",
     ]
     final = unique_declares("\n".join(parts))
-    symbols = [*_SYMBOLS, *(name.strip('"') for name, _, _ in instrumented.globals)]
-    engine, addresses = _machine_code(final, symbols)
-    stack = instrumented.stack_bytes + (_SPILL_BYTES_UNOPTIMISED if len(final) > _LARGE else _SPILL_BYTES)
-    return Compiled(
-        module,
-        entry,
-        engine,
-        addresses,
-        instrumented.sites,
-        instrumented.globals,
-        parameters,
-        (stack + 4095) // 4096 * 4096,
-        final,
-    )
+    stack = instrumented.stack_bytes + (_SPILL_BYTES_UNOPTIMISED if len(final) > LARGE else _SPILL_BYTES)
+    return Program(entry, instrumented, tuple(kernel.parameters), -(-stack // _PAGE) * _PAGE, final)
 
 
 def unmodelled(bitcode: bytes, name: str) -> tuple[str, ...]:
@@ -123,14 +112,8 @@ def _resource(name: str) -> str:
     return (resources.files(__package__ or "") / name).read_text("utf-8")
 
 
-def _switch_file() -> str:
-    machine = platform.machine().lower()
-    file = {
-        "x86_64": "switch_x86_64.ll",
-        "amd64": "switch_x86_64.ll",
-        "aarch64": "switch_aarch64.ll",
-        "arm64": "switch_aarch64.ll",
-    }.get(machine)
+def _switch_file(machine: str) -> str:
+    file = _SWITCHES.get(machine.lower())
     if not file or sys.platform == "win32":
         raise AirCpuError(
             f"AIR cannot run on {sys.platform} {machine}",
@@ -171,12 +154,8 @@ def _literal(constant: FunctionConstant, value: Any) -> str:
     if kind is None:
         raise NotModelledError((f"a function constant of type {constant.type_name}",), subject=constant.name)
     if kind in ("half", "float"):
-        from shaderc_tool.verify.air_cpu.intrinsics.signature import float_constant
-
         if kind == "float":
             return float_constant(float(value))
-        import struct
-
         return f"0xH{struct.unpack('<H', struct.pack('<e', float(value)))[0]:04X}"
     return str(int(value))
 
@@ -207,87 +186,3 @@ def _poison(entry: EntryPoint, variables: list[tuple[str, str, int]]) -> str:
 def is_threadgroup(space: int | None) -> bool:
     """Whether an address space is threadgroup memory."""
     return space == 3
-
-
-# --- LLVM
-
-
-@functools.cache
-def _initialise() -> None:
-    import llvmlite.binding as llvm
-
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    llvm.initialize_native_asmparser()
-
-
-def _new_machine(level: int = 2) -> TargetMachine:
-    """A description of this processor. An engine takes possession of the one it is made with."""
-    import llvmlite.binding as llvm
-
-    _initialise()
-    target = llvm.Target.from_default_triple()
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=level, jit=True
-    )
-
-
-@functools.cache
-def _shared_machine() -> TargetMachine:
-    return _new_machine()
-
-
-@contextlib.contextmanager
-def _parsed(text: str) -> Iterator[ModuleRef]:
-    """A module in a context of its own. Both go at the end, in this order, which garbage collection would not keep."""
-    import llvmlite.binding as llvm
-
-    machine = _shared_machine()
-    context = llvm.create_context()
-    try:
-        module = llvm.parse_assembly(text, context=context)
-        try:
-            module.verify()
-            module.triple = machine.triple
-            module.data_layout = str(machine.target_data)
-            yield module
-        finally:
-            module.close()
-    except RuntimeError as error:
-        raise AirCpuError(
-            "the lowered module is not valid LLVM IR", cause=str(error).strip(), fix="report this kernel"
-        ) from error
-    finally:
-        context.close()
-
-
-def _run_passes(module: ModuleRef, level: int, *, unroll: bool) -> None:
-    import llvmlite.binding as llvm
-
-    options = llvm.create_pipeline_tuning_options(speed_level=level)
-    options.loop_vectorization = False
-    options.slp_vectorization = False
-    options.loop_unrolling = unroll
-    builder = llvm.create_pass_builder(_shared_machine(), options)
-    builder.getModulePassManager().run(module, builder)
-
-
-def _optimised(text: str) -> str:
-    with _parsed(text) as module:
-        _run_passes(module, 2, unroll=True)
-        return str(module)
-
-
-def _machine_code(text: str, symbols: Sequence[str]) -> tuple[ExecutionEngine, dict[str, int]]:
-    """Compile a module; gives its owner and the addresses of symbols. The IR is dropped, the code stays."""
-    import llvmlite.binding as llvm
-
-    with _parsed(text) as module:
-        large = len(text) > _LARGE
-        _run_passes(module, 1 if large else 2, unroll=False)
-        engine = llvm.create_mcjit_compiler(module, _new_machine(0 if large else 2))
-        engine.finalize_object()
-        engine.run_static_constructors()
-        addresses = {name: engine.get_global_value_address(name) for name in symbols}
-        engine.remove_module(module)
-    return engine, addresses
