@@ -11,7 +11,7 @@ from shaderc_tool.msl.air.entry import BUILTINS
 from shaderc_tool.msl.rewrite import Rewritten
 from shaderc_tool.msl.rewrite.attributes import Attribute
 from shaderc_tool.msl.rewrite.entries import STAGES, Parameter, Pattern
-from shaderc_tool.msl.rewrite.scopes import NAMESPACE
+from shaderc_tool.msl.rewrite.scopes import FUNCTION, NAMESPACE
 from shaderc_tool.msl.tokens import WORD, Token
 
 PlaceOf = Callable[[Token], Place]
@@ -125,6 +125,7 @@ class _Checker:
             yield from self._pattern(pattern)
         yield from self._duplicates()
         yield from self._program_scope()
+        yield from self._threadgroup_initializers()
         yield from self._words()
 
     def _at(self, token: int) -> Place:
@@ -277,6 +278,22 @@ class _Checker:
                     self._at(problem),
                     cause=f"'{token.was}' at program scope has no constant qualifier",
                     fix=f"declare it as constant {token.was} {tokens[problem].was}",
+                )
+
+    def _threadgroup_initializers(self) -> Iterator[Diagnostic]:
+        tokens, scopes = self.unit.stream.tokens, self.unit.scopes
+        for index, token in enumerate(tokens):
+            if token.was != "threadgroup" or scopes.kind[index] != FUNCTION or scopes.start[index] != index:
+                continue
+            end = next((i for i in range(index, len(tokens)) if tokens[i].was in ("=", ";", "(", "*", "&", "{")), index)
+            if tokens[end].was == "=" and tokens[end - 1].kind == WORD:
+                name = tokens[end - 1].was
+                yield Diagnostic(
+                    "SP8006",
+                    f"threadgroup variable '{name}' cannot have an initializer",
+                    self._at(index),
+                    cause="threadgroup memory is not initialised: every thread would write it",
+                    fix="assign it in one thread, then call threadgroup_barrier",
                 )
 
     def _words(self) -> Iterator[Diagnostic]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from shaderc_tool.diagnostics import Diagnostic, Place, Severity, ToolMissingError
+from shaderc_tool.diagnostics import Diagnostic, Place, Related, Severity, ToolMissingError
 from shaderc_tool.msl import checks, clang
 from shaderc_tool.msl.air.emit import Emitted, emit_air
 from shaderc_tool.msl.air.profiles import profile
@@ -20,7 +20,7 @@ from shaderc_tool.msl.repair import ROUNDS, repair
 from shaderc_tool.msl.rewrite import Rewritten, rewrite
 from shaderc_tool.msl.shim import INCLUDE, shim_text
 from shaderc_tool.msl.shim.names import NOT_MODELLED_TYPES
-from shaderc_tool.msl.tokens import WORD, TokenStream, tokenize
+from shaderc_tool.msl.tokens import WORD, Token, TokenStream, tokenize, unclosed_brace
 
 LANGUAGES = ((1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2), (2, 3), (2, 4), (3, 0), (3, 1), (3, 2), (4, 0))
 
@@ -87,8 +87,11 @@ class _Compile:
             return MslResult("error", tuple(problems), dependencies=self._dependencies)
         stream = tokenize(preprocessed)
         self._dependencies = self._user_files(stream)
-        unit = rewrite(stream)
+        open_brace = unclosed_brace(stream)
         diagnoser = Diagnoser(stream, self._read_line)
+        if open_brace is not None:
+            return MslResult("error", (_unclosed(open_brace, stream, diagnoser),), dependencies=self._dependencies)
+        unit = rewrite(stream)
         found = checks.check(unit, diagnoser.place_of)
         completed, messages = self._attempts(unit)
         verdict = diagnoser.judge(messages)
@@ -220,6 +223,17 @@ def _without_repeats(found: list[Diagnostic], verdict: Verdict) -> list[Diagnost
         place = diagnostic.place or Place("")
         unique.setdefault((place.file, place.line), diagnostic)
     return list(unique.values())
+
+
+def _unclosed(brace: Token, stream: TokenStream, diagnoser: Diagnoser) -> Diagnostic:
+    return Diagnostic(
+        "SP8001",
+        "expected '}' before the end of the file",
+        diagnoser.place_of(stream.tokens[-1]),
+        cause="a brace is not closed",
+        fix=f"close the brace of line {diagnoser.place_of(brace).line}",
+        related=(Related(diagnoser.place_of(brace), "to match this '{'"),),
+    )
 
 
 def _not_modelled(what: str, place: Place) -> Diagnostic:

@@ -44,9 +44,7 @@ class Diagnoser:
     def judge(self, messages: list[Message]) -> Verdict:
         verdict = Verdict()
         seen: set[tuple[str, int, str]] = set()
-        for message in messages:
-            if message.severity == "warning":
-                continue
+        for message in _in_source(messages, len(self._stream.lines)):
             diagnostic, is_gap = self._diagnostic(message)
             place = diagnostic.place or Place("")
             key = (place.file, place.line, diagnostic.message if is_gap else "")
@@ -69,7 +67,7 @@ class Diagnoser:
                 "SP8001",
                 _sentence(text),
                 place,
-                cause=cause_of(message.text),
+                cause=cause_of(message.text, [n.text for n in message.notes]),
                 fix=fix_of(text),
                 related=self._related(message),
             ),
@@ -138,6 +136,12 @@ class Diagnoser:
         if order < len(found):
             return found[order] + 1
         return len(text) - len(text.lstrip()) + 1
+
+
+def _in_source(messages: list[Message], lines: int) -> list[Message]:
+    """The errors, without those about what is appended to the source when there are others."""
+    errors = [m for m in messages if m.severity != "warning"]
+    return [m for m in errors if m.file != SOURCE or m.line <= lines] or errors
 
 
 def _sentence(text: str) -> str:

@@ -21,6 +21,7 @@ _TOKEN = re.compile(
 )
 _MARKER = re.compile(r'#\s+(\d+)\s+"((?:[^"\\]|\\.)*)"')
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
+_OPENERS = {closer: opener for opener, closer in _PAIRS.items()}
 
 WORD, NUMBER, STRING, PUNCT, DIRECTIVE = "word", "number", "string", "punct", "directive"
 
@@ -143,16 +144,22 @@ def _tokenize_line(line: str, number: int, tokens: list[Token]) -> None:
 
 
 def _pair_brackets(tokens: list[Token]) -> None:
+    """Point brackets at each other. A brace closes over parentheses that were left open inside it."""
     stack: list[int] = []
     for index, token in enumerate(tokens):
         if token.kind != PUNCT:
             continue
         if token.text in _PAIRS:
             stack.append(index)
-        elif stack and _PAIRS[tokens[stack[-1]].text] == token.text:
-            start = stack.pop()
-            tokens[start].match = index
-            token.match = start
+        elif token.text in (")", "]", "}"):
+            opener = _OPENERS[token.text]
+            if token.text == "}":
+                while stack and tokens[stack[-1]].text != "{":
+                    stack.pop()
+            if stack and tokens[stack[-1]].text == opener:
+                start = stack.pop()
+                tokens[start].match = index
+                token.match = start
 
 
 def split_commas(tokens: list[Token], start: int, end: int) -> Iterable[tuple[int, int]]:
@@ -175,3 +182,8 @@ def split_commas(tokens: list[Token], start: int, end: int) -> Iterable[tuple[in
         index += 1
     if begin < end:
         yield begin, end
+
+
+def unclosed_brace(stream: TokenStream) -> Token | None:
+    """The first `{` that is never closed."""
+    return next((t for t in stream.tokens if t.text == "{" and t.match < 0 and t.kind == PUNCT), None)

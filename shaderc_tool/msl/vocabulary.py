@@ -24,6 +24,7 @@ _SIMPLE = (
     (r"__local\b", "threadgroup"),
     (r"__private\b", "thread"),
     (r"__generic ", ""),
+    (r"address space '2'", "address space 'constant'"),
     (r"metal::__at\((\w+)\)", r"\1"),
     (r"\b__atomic_(\w+)", r"atomic_\1"),
     (r"(?:metal::)?_atomic<(\w+)>", r"atomic_\1"),
@@ -37,14 +38,15 @@ _SIMPLE = (
 
 def to_metal(text: str) -> str:
     """The message with types and address spaces as the user wrote them."""
+    text = re.sub(r" \[-W[\w-]+\]$", "", text)
     text = re.sub(
         rf"(?:metal::)?vec<{_ELEMENT}, (\d+)>|{_ELEMENT} __attribute__\(\(ext_vector_type\((\d+)\)\)\)",
         lambda m: f"{_SHORT.get(m[1] or m[3], m[1] or m[3])}{m[2] or m[4]}",
         text,
     )
+    text = re.sub(r"'([^']*)'", lambda m: f"'{_type(m[1])}'", text)
     for pattern, replacement in _SIMPLE:
         text = re.sub(pattern, replacement, text)
-    text = re.sub(r"'((?:device|constant|threadgroup|thread) )?([^']*)'", _named, text)
     for rule, replacement in _SENTENCES:
         match = re.search(rule, text)
         if match is not None:
@@ -52,12 +54,19 @@ def to_metal(text: str) -> str:
     return text
 
 
-def _named(match: re.Match[str]) -> str:
-    inner = re.sub(r"\bunsigned (char|short|int|long)\b", lambda m: _SHORT[m[0]], match[2])
-    return f"'{match[1] or ''}{inner}'"
+def _type(quoted: str) -> str:
+    """A type without the address space of the object itself, which for a local variable is always `thread`."""
+    quoted = re.sub(r"\bunsigned (?:char|short|int|long)\b", lambda m: _SHORT[m[0]], quoted)
+    quoted = re.sub(r"([*&]) ?(const ?)?__private$", r"\1\2", quoted)
+    return quoted if re.search(r"[*&\[(]", quoted) else re.sub(r"\b__private ", "", quoted)
 
 
 _SENTENCES = (
+    (
+        r"cannot assign to return value because function '__at<.*",
+        "cannot assign to a variable in the constant address space",
+    ),
+    (r"(.*); did you mean '(?:__\w*|using|this|do|case|for|if|asm|new|try|or|and|not|xor)'\?", r"\1"),
     (
         r"no matching function for call to '(?:metal::)?__(?:make|cast)'",
         "no such conversion between vectors or scalars",
@@ -80,8 +89,12 @@ _CAUSES = (
 )
 
 
-def cause_of(text: str) -> str:
-    """A short reason for the most frequent kinds of message, or ""."""
+def cause_of(text: str, notes: list[str]) -> str:
+    """Why: what clang says of the nearest candidate, else a short reason for the most frequent kinds, or ""."""
+    for note in notes:
+        reason = re.search(r"candidate .*not viable: (.*)", note)
+        if reason is not None:
+            return to_metal(reason[1])
     return next((cause for rule, cause in _CAUSES if re.search(rule, text)), "")
 
 

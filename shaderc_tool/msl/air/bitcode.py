@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import struct
 
-from shaderc_tool.msl.air.module import parse_module
+from shaderc_tool.msl.air.constants import keep_constants
+from shaderc_tool.msl.air.module import IrModule, parse_module
 
 _WRAPPER = 0x0B17C0DE
 
@@ -45,20 +46,33 @@ def split_functions(text: str) -> list[tuple[str, str]]:
     """
     module = parse_module(text)
     listed = re.findall(r"!(\d+)", module.named.get("air.kernel", ""))
-    found: list[tuple[str, str]] = []
-    for number in listed:
-        name = _function_name(module.metadata[int(number)])
-        roots = {name} | ({"llvm.global_ctors", "llvm.compiler.used"} & set(module.globals))
-        part = module.reachable(roots)
-        part.named["air.kernel"] = f"!{{!{number}}}"
-        part.preamble = [f'source_filename = "{name}"', *[p for p in part.preamble if not p.startswith("source_")]]
-        part.drop_unused()
-        found.append((name, part.text()))
-    return found
+    return [(name, _alone(module, name, number)) for number, name in ((n, _function_name(module, n)) for n in listed)]
 
 
-def _function_name(node: str) -> str:
-    match = re.search(r'@("(?:[^"\\]|\\.)*"|[-\w.$]+)', node)
+def _alone(module: IrModule, name: str, node: str) -> str:
+    predicates = set(re.findall(r"@(__metal_implicit_fc_pred_\d+)", _closure(module, int(node))))
+    part = module.reachable({name} | predicates)
+    part.named["air.kernel"] = f"!{{!{node}}}"
+    part.preamble = [f'source_filename = "{name}"', *[p for p in part.preamble if not p.startswith("source_")]]
+    keep_constants(part, module)
+    part.drop_unused()
+    return part.text()
+
+
+def _closure(module: IrModule, node: int) -> str:
+    """The text of a metadata node and of all that it refers to."""
+    seen: dict[int, str] = {}
+    todo = [node]
+    while todo:
+        number = todo.pop()
+        if number not in seen:
+            seen[number] = module.metadata.get(number, "")
+            todo += [int(n) for n in re.findall(r"!(\d+)", seen[number])]
+    return "\n".join(seen.values())
+
+
+def _function_name(module: IrModule, node: str) -> str:
+    match = re.search(r'@("(?:[^"\\]|\\.)*"|[-\w.$]+)', module.metadata[int(node)])
     assert match is not None, node
     return match[1].strip('"')
 

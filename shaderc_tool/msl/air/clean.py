@@ -24,6 +24,8 @@ _STRING_KEYS = (
     "stack-protector-buffer-size",
     "unsafe-fp-math",
 )
+_DEFINITION_WORDS = frozenset({"convergent", "mustprogress", "nounwind", "willreturn"})
+"""What holds of an entry point whatever is in memory. clang takes function constants for constants and says more."""
 _PURE = frozenset({"readnone"})
 
 
@@ -70,6 +72,7 @@ def clean_attributes(module: IrModule) -> None:
         if _PURE & set(plain):
             plain = [w for w in plain if w != "convergent"]
         if number in defined:
+            plain = [w for w in plain if w in _DEFINITION_WORDS]
             keyed += ['"frame-pointer"="all"', '"no-builtins"']
         elif "nounwind" not in plain:
             plain.append("nounwind")

@@ -137,7 +137,8 @@ class FunctionConstants:
             f"{{ i32 65535, void ()* @{CONSTRUCTOR}, i8* null }}]"
         )
         if self._predicates:
-            self._keep_predicates()
+            names = [f"__metal_implicit_fc_pred_{n}" for n in self._predicates.values()]
+            self._module.globals["llvm.compiler.used"] = _used_list(names)
         self._module.named["air.function_constants"] = "!{" + ", ".join(f"!{n}" for n in nodes) + "}"
 
     def _store_predicate(self, name: str, value: str, llvm_type: str) -> list[str]:
@@ -155,11 +156,53 @@ class FunctionConstants:
             f"  store i8 {value}.n, i8 addrspace(2)* @__metal_implicit_fc_pred_{number}, align 1",
         ]
 
-    def _keep_predicates(self) -> None:
-        casts = ", ".join(
-            f"i8* addrspacecast (i8 addrspace(2)* @__metal_implicit_fc_pred_{n} to i8*)"
-            for n in self._predicates.values()
-        )
-        self._module.globals["llvm.compiler.used"] = (
-            f'appending global [{len(self._predicates)} x i8*] [{casts}], section "llvm.metadata"'
-        )
+
+def keep_constants(part: IrModule, whole: IrModule) -> None:
+    """Give `part`, cut out of `whole`, the function constants that it reads, and no others."""
+    constructor = whole.functions.get(CONSTRUCTOR)
+    if constructor is None:
+        return
+    kept: list[str] = []
+    symbols: set[str] = set()
+    for lines in _groups(constructor.body):
+        stored = set(re.findall(r"store .*?@([\w.$]+)", "\n".join(lines)))
+        if stored & set(part.globals):
+            kept += [line for line in lines if "store" not in line or stored_symbol(line) in part.globals]
+            symbols |= set(re.findall(r"load .*?@([\w.$]+)", lines[0]))
+    nodes = re.findall(r"!\d+", whole.named.get("air.function_constants", ""))
+    used = [n for n in nodes if any(f"@{s}," in whole.metadata[int(n[1:])] for s in symbols)]
+    part.named.pop("air.function_constants", None)
+    if not kept:
+        return
+    part.named["air.function_constants"] = "!{" + ", ".join(used) + "}"
+    part.functions[CONSTRUCTOR] = Function(CONSTRUCTOR, constructor.header, [*kept, "  ret void"])
+    part.globals.update({s: whole.globals[s] for s in symbols})
+    part.globals["llvm.global_ctors"] = whole.globals["llvm.global_ctors"]
+    for name, line in whole.declarations.items():
+        if f"@{name}(" in "\n".join(kept):
+            part.declarations[name] = line
+    predicates = [g for g in part.globals if g.startswith("__metal_implicit_fc_pred_")]
+    if predicates:
+        part.globals["llvm.compiler.used"] = _used_list(predicates)
+
+
+def stored_symbol(line: str) -> str:
+    """The variable that a store of the constructor writes."""
+    match = re.search(r"@([\w.$]+), align", line)
+    return match[1] if match is not None else ""
+
+
+def _groups(body: list[str]) -> list[list[str]]:
+    """The constructor's lines, constant by constant: each begins with the load of the external value."""
+    groups: list[list[str]] = []
+    for line in body:
+        if "MTL_FC_INIT" in line and " load " in line:
+            groups.append([])
+        if groups and " ret " not in line:
+            groups[-1].append(line)
+    return groups
+
+
+def _used_list(predicates: list[str]) -> str:
+    casts = ", ".join(f"i8* addrspacecast (i8 addrspace(2)* @{p} to i8*)" for p in predicates)
+    return f'appending global [{len(predicates)} x i8*] [{casts}], section "llvm.metadata"'

@@ -15,21 +15,22 @@ DATA_LAYOUT = (
 
 @dataclass(frozen=True)
 class Platform:
-    """An operating system: its word in a triple, the suffix for a simulator, and its family of versions."""
+    """An operating system: its word in a triple, what follows the version there, and its family of versions."""
 
     triple: str
-    simulator: bool
+    environment: str
     family: str
 
 
 PLATFORMS = {
-    "macos": Platform("macosx", False, "macos"),
-    "ios": Platform("ios", False, "ios"),
-    "ios-simulator": Platform("ios", True, "ios"),
-    "tvos": Platform("tvos", False, "ios"),
-    "tvos-simulator": Platform("tvos", True, "ios"),
-    "visionos": Platform("xros", False, "visionos"),
-    "visionos-simulator": Platform("xros", True, "visionos"),
+    "macos": Platform("macosx", "", "macos"),
+    "ios": Platform("ios", "", "ios"),
+    "ios-simulator": Platform("ios", "-simulator", "ios"),
+    "mac-catalyst": Platform("ios", "-macabi", "ios"),
+    "tvos": Platform("tvos", "", "ios"),
+    "tvos-simulator": Platform("tvos", "-simulator", "ios"),
+    "visionos": Platform("xros", "", "visionos"),
+    "visionos-simulator": Platform("xros", "-simulator", "visionos"),
 }
 
 _AIR_BY_OS = {
@@ -71,10 +72,9 @@ def profile(options: MslOptions) -> Profile:
             f"{options.platform} {options.min_os} is older than {min(versions)}.0, the oldest one modelled"
         )
     air = versions[max(known)]
-    suffix = "-simulator" if platform.simulator else ""
     arch = "air64" if air < (2, 8) else f"air64_v{20 + air[1]}"
     return Profile(
-        triple=f"{arch}-apple-{platform.triple}{major}.{minor}.0{suffix}",
+        triple=f"{arch}-apple-{platform.triple}{major}.{minor}.0{platform.environment}",
         air=air,
         language=options.language,
         max_language=_LANGUAGE_BY_AIR[air],

@@ -64,15 +64,7 @@ def _c_cast(tokens: list[Token], opening: int, names: set[str]) -> None:
     inner = [t for t in tokens[opening + 1 : close] if t.text != "const"]
     if not _names_vector(inner, names) or not _starts_operand(tokens, close + 1):
         return
-    before = tokens[opening - 1] if opening else None
-    if (
-        before is not None
-        and (
-            (before.kind == WORD and before.text not in _STATEMENT_WORDS)
-            or (before.text in (")", "]", ">") and before.kind)
-        )
-        and not _is_operator_angle(tokens, opening - 1)
-    ):
+    if opening and not _cast_may_follow(tokens, opening - 1, names):
         return
     if tokens[close + 1].text == "{":
         tokens[opening].text = ""
@@ -84,10 +76,19 @@ def _c_cast(tokens: list[Token], opening: int, names: set[str]) -> None:
     tokens[end].text += ")"
 
 
+def _cast_may_follow(tokens: list[Token], before: int, names: set[str]) -> bool:
+    """Whether a parenthesis after this token can open a cast: not after a function's or template's name."""
+    token = tokens[before]
+    if token.kind == WORD:
+        return token.was in _STATEMENT_WORDS
+    if token.was == ")":
+        inner = tokens[token.match + 1 : before]
+        return _names_vector(inner, names) or (len(inner) == 1 and _is_type_word(inner[0].was))
+    return token.was != "]" and (token.was != ">" or _is_operator_angle(tokens, before))
+
+
 def _is_operator_angle(tokens: list[Token], index: int) -> bool:
     """`a > (T)b`: the angle is an operator. `f<X>(T)`: it is not."""
-    if tokens[index].text != ">":
-        return False
     at = index - 1
     while at > max(0, index - 60) and tokens[at].text not in (";", "{", "}", "(", "&&", "||"):
         if tokens[at].text == "<":
@@ -111,7 +112,7 @@ def _starts_operand(tokens: list[Token], index: int) -> bool:
     if index >= len(tokens):
         return False
     token = tokens[index]
-    return token.kind in (WORD, NUMBER, STRING) or token.text in ("(", "{") or token.text in _UNARY
+    return token.kind in (WORD, NUMBER, STRING) or token.was in ("(", "{") or token.was in _UNARY
 
 
 def operand_end(tokens: list[Token], index: int) -> int:

@@ -129,6 +129,11 @@ template <typename T> __shim constexpr __local T& __at(__local T& x) { return x;
 template <typename T> __shim constexpr __global T& __at(__global T& x) { return x; }
 template <typename T> __shim constexpr __k2 T& __at(__k2 T& x) { return x; }
 
+// A temporary, for a parameter that is a `thread const T &`.
+template <typename T> __shim const __private T& __temporary(const __generic remove_const_t<T>& x) {
+  return *(const __private T*)&x;
+}
+
 // Threadgroup variables: AIR emission turns each call into a variable of the threadgroup address space.
 template <int Slot, typename T> __pure __local T* __threadgroup_slot();
 
