@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shaderc_tool.formats.errors import FormatError
 from shaderc_tool.formats.metallib import FunctionType, Library, read_library
 from shaderc_tool.verify import air_cpu
 from tests.corpora import metallibs
@@ -92,6 +93,30 @@ def test_too_little_threadgroup_memory_is_caught() -> None:
         kernel.dispatch(
             prepared.buffers, threadgroup=prepared.threadgroup, grid=prepared.grid, threadgroup_memory={0: 508}
         )
+
+
+# --- what may be passed as a library
+
+
+def test_bytes_of_a_metallib() -> None:
+    case = _case(MSPLAT, "prefix_sum_kernel")
+    prepared = case.prepare()
+    ((_, data),) = metallibs("msplat")
+    air_cpu.run(data, case.kernel, buffers=prepared.buffers, threadgroup=prepared.threadgroup, grid=prepared.grid)
+    np.testing.assert_array_equal(*prepared.outputs[0])
+    assert air_cpu.unmodelled(data, case.kernel) == ()
+    with pytest.raises(air_cpu.DispatchError, match="no kernel 'prefix_sum'"):
+        air_cpu.load(data, "prefix_sum")
+
+
+def test_bitcode_without_its_hash_is_not_given_to_llvm() -> None:
+    ((_, data),) = metallibs("msplat")
+    library = read_library(data)
+    bitcode = bytes(next(f.bitcode for f in library.functions if f.name == "prefix_sum_kernel"))
+    at = data.index(bitcode) + 100
+    damaged = data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+    with pytest.raises(FormatError, match="recorded hash"):
+        air_cpu.load(damaged, "prefix_sum_kernel")
 
 
 # --- breadth

@@ -30,7 +30,7 @@ from shaderc_tool.verify.air_cpu.errors import (
     TimeLimitError,
 )
 from shaderc_tool.verify.air_cpu.kernel import Kernel, Result
-from shaderc_tool.verify.air_cpu.library import kernel_bitcode
+from shaderc_tool.verify.air_cpu.library import Source, kernel_bitcode
 from shaderc_tool.verify.air_cpu.memory import Buffer, Buffers
 from shaderc_tool.verify.air_cpu.program import build_program
 from shaderc_tool.verify.air_cpu.program import unmodelled as _unmodelled
@@ -47,6 +47,7 @@ __all__ = [
     "NotModelledError",
     "OutOfBoundsError",
     "Result",
+    "Source",
     "StackOverflowError",
     "TimeLimitError",
     "load",
@@ -55,17 +56,17 @@ __all__ = [
 ]
 
 
-def load(library: Any, kernel: str, *, constants: Mapping[int | str, Any] | None = None) -> Kernel:
+def load(library: Source, kernel: str, *, constants: Mapping[int | str, Any] | None = None) -> Kernel:
     """Compile one kernel.
 
-    `library` is the bytes of a metallib or of one AIR module, or a parsed library. `constants` gives function constants
-    by index or name. Raises `FormatError`, `DispatchError`, `NotModelledError`.
+    `library` is the bytes of a Metal library or of one AIR module, or a parsed library. `constants` gives function
+    constants by index or name; as in Metal, those that the kernel does not have are ignored. Raises `FormatError`, `DispatchError`, `NotModelledError`.
     """
     return Kernel(build_program(kernel_bitcode(library, kernel), kernel, constants or {}))
 
 
 def run(
-    library: Any,
+    library: Source,
     kernel: str,
     *,
     buffers: Buffers,
@@ -87,6 +88,6 @@ def run(
     )
 
 
-def unmodelled(library: Any, kernel: str) -> tuple[str, ...]:
+def unmodelled(library: Source, kernel: str) -> tuple[str, ...]:
     """What keeps a kernel from running here: functions and argument kinds without a model. Compiles nothing."""
     return _unmodelled(kernel_bitcode(library, kernel), kernel)

@@ -55,6 +55,7 @@ class Kernel:
         self._run = prototype(addresses["spk.run"])
         self._stacks = Stacks()
         self.stack_bytes = program.stack_bytes
+        """What each thread's stack takes."""
         self._lock = threading.Lock()
         self._globals = [_global_region(addresses[name.strip('"')], name, kind, size) for name, kind, size in variables]
 
@@ -191,6 +192,7 @@ class Kernel:
                 step = max(1, min(2 * step if took < _SLICE_SECONDS else step // 2, 2**31))
         finally:
             timer.cancel()
+            timer.join()  # it must not stop the next dispatch
         return spent
 
     def _stop(self) -> None:

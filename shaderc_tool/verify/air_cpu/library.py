@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Final, TypeAlias
 
+from shaderc_tool.formats.errors import FormatError
+from shaderc_tool.formats.metallib import MAGIC, Library, read_library
 from shaderc_tool.verify.air_cpu.errors import DispatchError
 
+Source: TypeAlias = Library | bytes | bytearray | memoryview
+"""A parsed Metal library, the bytes of one, or the bytes of one AIR module."""
 
-def kernel_bitcode(library: Any, kernel: str) -> bytes:
-    """The AIR of `kernel` in a metallib's bytes, an AIR module's bytes, or a parsed library (`.functions`).
+_SHOWN: Final = 8
 
-    Raises `FormatError` for damaged bytes, `DispatchError` when the library has no such kernel.
+
+def kernel_bitcode(library: Source, kernel: str) -> bytes:
+    """The AIR of `kernel`.
+
+    Raises `FormatError` for damaged bytes, which include bitcode without its recorded hash: LLVM does not promise to
+    survive it. Raises `DispatchError` when the library has no such kernel.
     """
-    if isinstance(library, (bytes, bytearray, memoryview)):
+    if not isinstance(library, Library):
         data = bytes(library)
-        if not data.startswith(b"MTLB"):
+        if not data.startswith(MAGIC):
             return data
-        from shaderc_tool.formats.metallib import read_library
-
         library = read_library(data)
     for function in library.functions:
         if function.name == kernel:
+            if not function.hash_matches():
+                raise FormatError(f"the bitcode of {kernel} does not have its recorded hash")
             return bytes(function.bitcode)
-    names = sorted(str(function.name) for function in library.functions)
-    shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+    names = sorted(function.name for function in library.functions)
+    shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
     raise DispatchError(f"no kernel {kernel!r} in the library", subject=kernel, cause=f"it has: {shown}")

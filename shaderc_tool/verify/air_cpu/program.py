@@ -131,9 +131,7 @@ def _constants(module: AirModule, text: str, values: Mapping[int | str, Any]) ->
     found: dict[str, str] = {}
     missing = []
     optional = asked_constants(text)
-    known: set[int | str] = set()
     for constant in module.function_constants:
-        known |= {constant.index, constant.name}
         if constant.index in values or constant.name in values:
             value = values[constant.index] if constant.index in values else values[constant.name]
             found[constant.symbol] = _literal(constant, value)
@@ -143,9 +141,6 @@ def _constants(module: AirModule, text: str, values: Mapping[int | str, Any]) ->
         raise DispatchError(
             f"function constants without a value: {', '.join(missing)}", fix="pass them in constants={index: value}"
         )
-    unknown = sorted(map(str, set(values) - known))
-    if unknown and not module.function_constants:
-        raise DispatchError(f"the kernel has no function constants, but got {', '.join(unknown)}")
     return found
 
 
