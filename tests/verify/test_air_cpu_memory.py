@@ -138,6 +138,34 @@ def test_threadgroup_variable_and_constant_table() -> None:
         air_cpu.run(code, "k", buffers=[np.array([4], np.int32)], grid=(1,), threadgroup=(1,))
 
 
+def test_pointer_handed_to_a_function_that_cannot_be_inlined() -> None:
+    before = """
+define internal void @fill(i32 addrspace(1)* %0, i32 %1) {
+  store i32 %1, i32 addrspace(1)* %0
+  %next = getelementptr i32, i32 addrspace(1)* %0, i64 1
+  %left = sub i32 %1, 1
+  %done = icmp eq i32 %left, 0
+  br i1 %done, label %end, label %more
+more:
+  call void @fill(i32 addrspace(1)* %next, i32 %left)
+  call void @fill(i32 addrspace(1)* %next, i32 %left)
+  br label %end
+end:
+  ret void
+}
+"""
+    body = """
+  call void @fill(i32 addrspace(1)* %0, i32 5)
+  ret void
+"""
+    code = kernel((Buffer(0, "i32"),), body, before=before)
+    out = np.zeros(5, np.int32)
+    air_cpu.run(code, "k", buffers=[out], grid=(1,), threadgroup=(1,))
+    assert out.tolist() == [5, 4, 3, 2, 1]
+    with pytest.raises(air_cpu.OutOfBoundsError, match="buffer 0"):
+        air_cpu.run(code, "k", buffers=[np.zeros(4, np.int32)], grid=(1,), threadgroup=(1,))
+
+
 def test_memcpy_is_checked_at_its_length() -> None:
     body = """
   %n = load i64, i64 addrspace(1)* %2

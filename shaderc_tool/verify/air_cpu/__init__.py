@@ -60,7 +60,9 @@ def load(library: Source, kernel: str, *, constants: Mapping[int | str, Any] | N
     """Compile one kernel.
 
     `library` is the bytes of a Metal library or of one AIR module, or a parsed library. `constants` gives function
-    constants by index or name; as in Metal, those that the kernel does not have are ignored. Raises `FormatError`, `DispatchError`, `NotModelledError`.
+    constants by index or name; as in Metal, those that the kernel does not have are ignored.
+
+    Raises `FormatError`, `DispatchError`, `NotModelledError`.
     """
     return Kernel(build_program(kernel_bitcode(library, kernel), kernel, constants or {}))
 

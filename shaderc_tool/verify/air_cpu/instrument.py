@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from shaderc_tool.verify.air_cpu.control import MAX_PARAMETERS
@@ -39,7 +39,7 @@ _PRIVATE: Final = re.compile(rf"^(@{NAME} = )(?:internal|private) ")  # the engi
 
 @dataclass(frozen=True)
 class Site:
-    """One place in the kernel that may fault or block; `what` describes it, `pointer` is what it points into."""
+    """One place in the kernel that may fault or block: what it does, and what its pointer points into."""
 
     what: str
     root: Root | None = None
@@ -47,12 +47,16 @@ class Site:
 
 @dataclass
 class Instrumented:
-    """The finished text of the kernel's functions and the sites by number (0 is unused)."""
+    """The finished text of the kernel's functions.
+
+    `sites` are by number, 0 is unused. `globals` are (name, IR type with address space, bytes). `stack_bytes` is what
+    private arrays take.
+    """
 
     text: str
-    sites: list[Site] = field(default_factory=list)
-    globals: list[tuple[str, str, int]] = field(default_factory=list)
-    stack_bytes: int = 0
+    sites: list[Site]
+    globals: list[tuple[str, str, int]]
+    stack_bytes: int
 
 
 class Instrumenter:
@@ -66,6 +70,7 @@ class Instrumenter:
         self._globals = _global_variables(module)
         self._stack = 0
         self._temporaries = 0
+        self._bounded: set[str] = set()  # parameters of the current function that have bounds
 
     def run(self) -> Instrumented:
         """Instrument every function."""
@@ -77,6 +82,9 @@ class Instrumenter:
         return Instrumented(self._module.text(), self._sites, globals_, self._stack)
 
     def _function(self, function: Function) -> None:
+        is_kernel = function.name.strip('"') == self._kernel
+        pointers = (name for kind, name in function.parameters if kind.endswith("*"))
+        self._bounded = set(pointers) if is_kernel else set()
         roots = Roots(function, self._module.types)
         blocks = {block.label: block for block in function.blocks}
         order = weak_topological_order({b.label: b.targets for b in function.blocks}, function.blocks[0].label)
@@ -85,9 +93,7 @@ class Instrumenter:
         sizes: dict[str, int] = {}
         for label in order:
             self._block(blocks[label], roots, bounded, sizes, place)
-        for label in set(blocks) - set(order):  # unreachable
-            blocks[label].lines = ["  unreachable"]
-        if function.name.strip('"') == self._kernel:
+        if is_kernel:
             self._load_bounds(function, bounded)
         self._bound_allocas(function, bounded, sizes)
 
@@ -199,22 +205,12 @@ class Instrumenter:
             return f"i64 {low}, i64 add (i64 {low}, i64 {size})"
         if root.kind in ("argument", "alloca"):
             key = root.name
-            if root.kind == "argument" and key not in self._bounded_arguments:
+            if root.kind == "argument" and key not in self._bounded:
                 return ""
             bounded.add(key)
             plain = key[1:].strip('"')
             return f'i64 %"spk.low.{plain}", i64 %"spk.high.{plain}"'
         return ""
-
-    @property
-    def _bounded_arguments(self) -> set[str]:
-        return {
-            name
-            for function in self._module.functions
-            if function.name.strip('"') == self._kernel
-            for kind, name in function.parameters
-            if kind.endswith("*")
-        }
 
     def _load_bounds(self, function: Function, bounded: set[str]) -> None:
         lines = []

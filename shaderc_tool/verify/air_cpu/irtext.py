@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from shaderc_tool.formats.llvm_metadata import split_operands
 from shaderc_tool.formats.llvm_types import TypeTable
 
 NAME: Final = r'(?:"[^"]+"|[-\w.$]+)'
-LOCAL: Final = re.compile(rf"%{NAME}\Z")
 GLOBAL: Final = re.compile(rf"@({NAME})")
 
 _DEFINE: Final = re.compile(rf"^define .*?@({NAME})\(")
@@ -21,25 +21,9 @@ _RESULT: Final = re.compile(rf"^  (%{NAME}) = ")
 
 def split_commas(text: str) -> list[str]:
     """Split at the commas outside of brackets and quotes; the parts are stripped."""
-    if "(" not in text and "<" not in text and "[" not in text and "{" not in text and '"' not in text:
-        return [part.strip() for part in text.split(",")]
-    parts = []
-    depth = start = 0
-    quoted = False
-    for pos, char in enumerate(text):
-        if char == '"':
-            quoted = not quoted
-        elif quoted:
-            continue
-        elif char in "([{<":
-            depth += 1
-        elif char in ")]}>":
-            depth -= 1
-        elif char == "," and depth == 0:
-            parts.append(text[start:pos].strip())
-            start = pos + 1
-    parts.append(text[start:].strip())
-    return parts
+    if any(bracket in text for bracket in '([{<"'):
+        return split_operands(text)
+    return [part.strip() for part in text.split(",")]
 
 
 def closing(text: str, start: int) -> int:
