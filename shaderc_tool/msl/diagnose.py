@@ -130,12 +130,21 @@ class Diagnoser:
         if text[token.column : token.column + len(token.was)] == token.was:
             return token.column + 1
         same = [t for t in self._stream.on_line(token.line) if t.was == token.was]
+        code = text.split("//")[0]
         edge = r"\b" if token.kind == WORD else ""
-        found = [m.start() for m in re.finditer(edge + re.escape(token.was) + edge, text)]
+        found = [m.start() for m in re.finditer(edge + re.escape(token.was) + edge, code)]
         order = next(i for i, t in enumerate(same) if t is token)
         if order < len(found):
             return found[order] + 1
-        return len(text) - len(text.lstrip()) + 1
+        return self._macro_column(code, token.line)
+
+    def _macro_column(self, code: str, line: int) -> int:
+        """Where a macro is used: the first word of the line that the preprocessor took away, else the line's start."""
+        left = {t.was for t in self._stream.on_line(line)}
+        for match in re.finditer(r"[A-Za-z_]\w*", code):
+            if match[0] not in left:
+                return match.start() + 1
+        return len(code) - len(code.lstrip()) + 1
 
 
 def _in_source(messages: list[Message], lines: int) -> list[Message]:
