@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from shaderc_tool.audit.payloads import Payload, find_payloads
 from shaderc_tool.diagnostics import Diagnostic, Place, Severity, ShaderpackError
 from shaderc_tool.formats import containers
 from shaderc_tool.formats.errors import FormatError
-from shaderc_tool.formats.images import KINDS, Section, read_image
+from shaderc_tool.formats.images import KINDS, Section, Symbol, read_image
 from shaderc_tool.formats.metallib import Library, read_library
 from shaderc_tool.formats.metallib_lint import Finding, lint_library
 from shaderc_tool.formats.spirv import Module, read_module
@@ -27,8 +28,11 @@ from shaderc_tool.formats.spirv_scan import find_modules
 if TYPE_CHECKING:
     from shaderc_tool.formats.air import AirModule
 
-MAX_UNPACKED: Final = 2 << 30
-"""Bytes that the members of a zip file may unpack to, all together."""
+MAX_UNPACKED: Final = 512 << 20
+"""Bytes that the members of a zip file may unpack to, all together; they are held in memory."""
+
+MAX_FILES: Final = 10_000
+"""Files of a folder that are looked at."""
 
 _NESTING: Final = 3
 _HEAD: Final = 20
@@ -83,8 +87,9 @@ class ShaderReport:
 class Description:
     """One artifact. `kind` is a result of `containers.detect`, empty when unknown; offsets count from its first byte.
 
-    `bitcode` is an AIR file's content, `defined` are the external symbols of an image. `members` are those of an
-    archive, fat file or zip that hold something that can be described.
+    `bitcode` is an AIR file's content, `defined` are the external symbols of an image, `strong` those of which there
+    may be only one. `platform` and `min_os` are a Mach-O file's. `members` are those of an archive, fat file, zip or
+    folder that hold something that can be described.
     """
 
     name: str
@@ -97,6 +102,10 @@ class Description:
     bitcode: bytes | memoryview = b""
     sections: tuple[Section, ...] = ()
     defined: tuple[str, ...] = ()
+    strong: tuple[str, ...] = ()
+    payloads: tuple[Payload, ...] = ()
+    platform: str = ""
+    min_os: tuple[int, ...] = ()
     members: tuple[Description, ...] = ()
     faults: tuple[Fault, ...] = ()
 
@@ -108,18 +117,22 @@ class Description:
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        """Every name that a program could look up: defined symbols, functions of libraries and of AIR, and the name
-        of a SPIR-V file, whose entry points are nearly all called `main`."""
+        """Every name that a program could look up: defined symbols, functions of libraries, AIR and embedded source,
+        payloads that are whole shaders, and the name of a SPIR-V file, whose entry points are nearly all `main`."""
         names: set[str] = set()
         for part in self.walk():
             names.update(part.defined)
             names.update(f.name for report in part.libraries for f in report.library.functions)
             if part.air:
                 names.update(entry.name for entry in part.air.entry_points)
+            for payload in part.payloads:
+                names.update(kernel.name for kernel in payload.kernels)
+                if payload.kind:
+                    names.add(payload.name)
             if part.kind == "spirv" and part.shaders:
                 names.add(Path(part.name).stem)
                 names.update(entry.name for entry in part.shaders[0].module.entry_points)
-        return tuple(sorted(names))
+        return tuple(sorted(names - {""}))
 
 
 def describe_bytes(data: bytes | memoryview, name: str) -> Description:
@@ -128,7 +141,12 @@ def describe_bytes(data: bytes | memoryview, name: str) -> Description:
 
 
 def describe_file(path: Path) -> Description:
-    """Describe a file, which is mapped and not copied. Raises ShaderpackError when it cannot be opened."""
+    """Describe a file, which is mapped and not copied, or all files of a folder such as an xcframework.
+
+    Raises ShaderpackError when it cannot be opened.
+    """
+    if path.is_dir():
+        return _describe_folder(path)
     try:
         if not path.stat().st_size:
             return Description(str(path), "", 0)
@@ -147,6 +165,14 @@ def describe_file(path: Path) -> Description:
             )
         ) from error
     return describe_bytes(data, str(path))
+
+
+def _describe_folder(folder: Path) -> Description:
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
+    members = [describe_file(path) for path in files[:MAX_FILES]]
+    faults = (Fault(f"only the first {MAX_FILES} files are looked at"),) if len(files) > MAX_FILES else ()
+    known = tuple(member for member in members if member.kind)
+    return Description(str(folder), "folder", sum(m.size for m in members), members=known, faults=faults)
 
 
 def describe_path(path: Path) -> tuple[Description | None, list[Diagnostic]]:
@@ -264,8 +290,13 @@ def _plain(error: FormatError) -> str:
 
 
 def _describe_air(bare: Description, view: memoryview) -> Description:
+    """LLVM's reader does not survive every damage, so a child process reads the file first."""
+    from shaderc_tool.audit.air_probe import why_unreadable
     from shaderc_tool.formats.air import read_air
 
+    why = why_unreadable(bytes(view))
+    if why:
+        return replace(bare, faults=(Fault(why),))
     try:
         return replace(bare, air=read_air(bytes(view)), bitcode=view)
     except ImportError:
@@ -274,7 +305,16 @@ def _describe_air(bare: Description, view: memoryview) -> Description:
 
 def _describe_image(bare: Description, view: memoryview) -> Description:
     image = read_image(view, bare.kind)
-    filled = replace(bare, architecture=image.architecture, sections=image.sections, defined=image.symbols)
+    filled = replace(
+        bare,
+        architecture=image.architecture,
+        sections=image.sections,
+        defined=image.symbols,
+        strong=_strong(image.places),
+        payloads=find_payloads(image, view),
+        platform=image.platform,
+        min_os=image.min_os,
+    )
     shaders, faults = [], []
     for offset, size in find_modules(view):
         try:
@@ -282,6 +322,10 @@ def _describe_image(bare: Description, view: memoryview) -> Description:
         except FormatError as error:
             faults.append(Fault(f"SPIR-V module: {_plain(error)}", offset + max(error.offset, 0)))
     return _with_libraries(replace(filled, shaders=tuple(shaders), faults=tuple(faults)), view)
+
+
+def _strong(symbols: tuple[Symbol, ...]) -> tuple[str, ...]:
+    return tuple(sorted({symbol.name for symbol in symbols if symbol.external and not symbol.weak}))
 
 
 def _with_libraries(bare: Description, view: memoryview) -> Description:
@@ -315,13 +359,13 @@ def _describe_zip(bare: Description, view: memoryview, depth: int) -> Descriptio
                 if info.is_dir():
                     continue
                 with archive.open(info) as file:
-                    head = file.read(_HEAD)
-                    if not containers.detect(head):
+                    if not containers.detect(file.read(_HEAD)):
                         continue
-                    content = head + file.read(left)
+                    file.seek(0)
+                    content = file.read(left)
                 left -= len(content)
                 if left <= 0:
-                    raise FormatError(f"the zip file unpacks to more than {MAX_UNPACKED >> 30} GiB")
+                    raise FormatError(f"the zip file unpacks to more than {MAX_UNPACKED >> 20} MiB")
                 parts.append((info.filename, memoryview(content)))
     except _ZIP_ERRORS as error:
         if isinstance(error, FormatError):

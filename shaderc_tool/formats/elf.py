@@ -6,10 +6,11 @@ import struct
 from typing import Final
 
 from shaderc_tool.formats.errors import FormatError
-from shaderc_tool.formats.image_model import Image, Names, Section, part, unpack, with_sizes
+from shaderc_tool.formats.image_model import Image, Names, Section, Symbol, part, unpack, with_sizes
 
 _MACHINES: Final = {0x3E: "x86_64", 0xB7: "arm64", 0x03: "i386", 0x28: "arm", 0xF3: "riscv"}
 _SYMTAB, _NOBITS, _DYNSYM = 2, 8, 11
+_WEAK: Final = 2
 _RELOCATABLE: Final = 1
 _RESERVED_INDEX: Final = 0xFF00
 _HEADER_INDEX_ESCAPE: Final = 0xFFFF
@@ -40,11 +41,11 @@ def read_elf(data: memoryview) -> Image:
         headers = [_Header(values) for values in struct.iter_unpack(row, rows)]
     names = _table(data, headers, names_at)
     sections = tuple(Section(names.at(h.name), h.offset, 0 if h.type == _NOBITS else h.size) for h in headers[1:])
-    found: dict[tuple[str, int], tuple[str, int, int, bool]] = {}
+    found: dict[tuple[str, int], Symbol] = {}
     for header in headers:
         if header.type in (_SYMTAB, _DYNSYM):
             for symbol in _symbols(data, header, headers, order, wide, kind == _RELOCATABLE):
-                found[symbol[0], symbol[1]] = symbol
+                found[symbol.name, symbol.offset] = symbol
     bounds = [(h.offset, h.offset + h.size) for h in headers if h.type != _NOBITS and h.size]
     return Image(
         "elf", _MACHINES.get(machine, f"machine {machine}"), sections, with_sizes(list(found.values()), bounds)
@@ -59,7 +60,7 @@ def _table(data: memoryview, headers: list[_Header], index: int) -> Names:
 
 def _symbols(
     data: memoryview, header: _Header, headers: list[_Header], order: str, wide: bool, relocatable: bool
-) -> list[tuple[str, int, int, bool]]:
+) -> list[Symbol]:
     row = order + ("I2BH2Q" if wide else "3I2BH")
     size = struct.calcsize(row)
     if header.step != size or header.size % size:
@@ -79,5 +80,5 @@ def _symbols(
             home = headers[index]
             offset = home.offset + value - (0 if relocatable else home.address)
             offset = offset if home.offset <= offset <= home.offset + home.size else -1
-        found.append((text, offset, length, info >> 4 != 0))
+        found.append(Symbol(text, offset, length, info >> 4 != 0, info >> 4 == _WEAK))
     return found

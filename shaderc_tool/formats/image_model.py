@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from shaderc_tool.formats.errors import FormatError
@@ -25,13 +25,15 @@ class Section:
 class Symbol:
     """A defined symbol in C spelling. `offset` is its place in the file, -1 when it has no bytes there.
 
-    `size` is what the format records (ELF), or the distance to the next symbol or the section's end.
+    `size` is what the format records (ELF), or the distance to the next symbol or the section's end. A `weak` one may
+    be defined many times: the linker keeps one.
     """
 
     name: str
     offset: int
     size: int
     external: bool
+    weak: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,21 +99,22 @@ def part(data: memoryview, at: int, size: int, what: str) -> memoryview:
     return data[at : at + size]
 
 
-def with_sizes(found: list[tuple[str, int, int, bool]], ends: list[tuple[int, int]]) -> tuple[Symbol, ...]:
-    """Symbols from (name, file offset, recorded size, external): a size of 0 becomes the distance to what follows.
+def with_sizes(found: list[Symbol], ends: list[tuple[int, int]]) -> tuple[Symbol, ...]:
+    """Symbols by place; a size of 0 becomes the distance to what follows.
 
     `ends` are the (start, end) of the sections in the file.
     """
-    found.sort(key=lambda row: row[1])
-    starts = sorted({row[1] for row in found if row[1] >= 0})
+    found.sort(key=lambda symbol: symbol.offset)
+    starts = sorted({symbol.offset for symbol in found if symbol.offset >= 0})
     following = dict(zip(starts, [*starts[1:], 1 << 62], strict=False))
     bounds = sorted(ends)
     symbols, index = [], 0
-    for name, offset, size, external in found:
+    for symbol in found:
+        size, offset = symbol.size, symbol.offset
         if not size and offset >= 0:
             while index + 1 < len(bounds) and bounds[index + 1][0] <= offset:
                 index += 1
             end = bounds[index][1] if bounds and bounds[index][0] <= offset < bounds[index][1] else offset
             size = min(following[offset], end) - offset
-        symbols.append(Symbol(name, offset, max(size, 0), external))
+        symbols.append(replace(symbol, size=max(size, 0)))
     return tuple(symbols)

@@ -6,7 +6,7 @@ import struct
 from typing import Final
 
 from shaderc_tool.formats.errors import FormatError
-from shaderc_tool.formats.image_model import Image, Names, Section, part, unpack, with_sizes
+from shaderc_tool.formats.image_model import Image, Names, Section, Symbol, part, unpack, with_sizes
 
 _CPUS: Final = {0x01000007: "x86_64", 0x0100000C: "arm64", 7: "i386", 12: "arm", 0x0200000C: "arm64_32"}
 _MAGICS: Final = {
@@ -92,7 +92,7 @@ class _Reader:
             empty = not offset or values[8] & 0xFF in _ZEROFILL
             self.sections.append((Section(title, offset, 0 if empty else size), address))
 
-    def _symbols(self) -> list[tuple[str, int, int, bool]]:
+    def _symbols(self) -> list[Symbol]:
         if not self.symtab:
             return []
         at, count, names_at, names_size = self.symtab
@@ -100,7 +100,7 @@ class _Reader:
         table = part(self.data, at, count * struct.calcsize(row), "the symbol table")
         names = Names(bytes(part(self.data, names_at, names_size, "the string table")))
         found = []
-        for name, kind, section, _, value in struct.iter_unpack(row, table):
+        for name, kind, section, description, value in struct.iter_unpack(row, table):
             # N_STAB entries are debug information; N_SECT says that a section defines the symbol.
             if kind & 0xE0 or kind & 0x0E != 0x0E:
                 continue
@@ -112,8 +112,8 @@ class _Reader:
                 home, address = self.sections[section - 1]
                 if home.size and 0 <= value - address <= home.size:
                     offset = home.offset + value - address
-            # N_EXT: others see it.
-            found.append((text, offset, 0, bool(kind & 0x01)))
+            # N_EXT: others see it. N_WEAK_DEF: the linker may drop it for another one.
+            found.append(Symbol(text, offset, 0, bool(kind & 0x01), bool(description & 0x80)))
         return found
 
 

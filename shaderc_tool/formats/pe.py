@@ -6,18 +6,19 @@ import struct
 from typing import Final
 
 from shaderc_tool.formats.errors import FormatError
-from shaderc_tool.formats.image_model import Image, Names, Section, part, unpack, with_sizes
+from shaderc_tool.formats.image_model import Image, Names, Section, Symbol, part, unpack, with_sizes
 
 _MACHINES: Final = {0x8664: "x86_64", 0x014C: "i386", 0xAA64: "arm64"}
 _SECTION: Final = struct.Struct("<8s6I2HI")
 _SYMBOL: Final = struct.Struct("<8sIhH2B")
 _UNINITIALIZED: Final = 0x80
+_COMDAT: Final = 0x1000
 _EXTERNAL, _STATIC = 2, 3
 _OPTIONAL: Final = {0x10B: 96, 0x20B: 112}
 """Where the data directories start in the optional header, by its magic number."""
 
-_Row = tuple[str, int, int, int, int]
-"""Name, address, size in memory, offset and size in the file."""
+_Row = tuple[str, int, int, int, int, bool]
+"""Name, address, size in memory, offset and size in the file, and whether the linker keeps one of many (COMDAT)."""
 
 
 def read_pe(data: memoryview) -> Image:
@@ -28,7 +29,7 @@ def read_pe(data: memoryview) -> Image:
     machine, count, _, symbols_at, symbol_count, optional, _ = unpack("<2H3I2H", data, at + 4, "the COFF header")
     head = at + 24
     sections = _sections(data, head + optional, count, symbols_at + symbol_count * _SYMBOL.size if symbols_at else 0)
-    found: list[tuple[str, int, int, bool]] = []
+    found: list[Symbol] = []
     if optional >= 2:
         (magic,) = unpack("<H", data, head, "the optional header")
         directories = _OPTIONAL.get(magic, 0)
@@ -47,9 +48,9 @@ def read_coff(data: memoryview) -> Image:
     return _image("coff", machine, sections, found)
 
 
-def _image(kind: str, machine: int, sections: list[_Row], found: list[tuple[str, int, int, bool]]) -> Image:
-    bounds = [(offset, offset + size) for _, _, _, offset, size in sections if size]
-    listed = tuple(Section(name, offset, size) for name, _, _, offset, size in sections)
+def _image(kind: str, machine: int, sections: list[_Row], found: list[Symbol]) -> Image:
+    bounds = [(offset, offset + size) for _, _, _, offset, size, _ in sections if size]
+    listed = tuple(Section(name, offset, size) for name, _, _, offset, size, _ in sections)
     return Image(kind, _MACHINES.get(machine, f"machine {machine:#x}"), listed, with_sizes(found, bounds))
 
 
@@ -61,7 +62,7 @@ def _sections(data: memoryview, at: int, count: int, names_at: int) -> list[_Row
         name = raw.rstrip(b"\0").decode("latin-1")
         if name.startswith("/") and name[1:].isdigit():
             name = names.at(int(name[1:])) or name
-        rows.append((name, address, virtual, offset, 0 if flags & _UNINITIALIZED else size))
+        rows.append((name, address, virtual, offset, 0 if flags & _UNINITIALIZED else size, bool(flags & _COMDAT)))
     return rows
 
 
@@ -74,13 +75,13 @@ def _long_names(data: memoryview, at: int) -> Names:
 
 
 def _offset(address: int, sections: list[_Row]) -> int:
-    for _, start, virtual, offset, size in sections:
+    for _, start, virtual, offset, size, _ in sections:
         if start <= address < start + max(virtual, size) and address - start < size:
             return offset + address - start
     return -1
 
 
-def _exports(data: memoryview, address: int, sections: list[_Row]) -> list[tuple[str, int, int, bool]]:
+def _exports(data: memoryview, address: int, sections: list[_Row]) -> list[Symbol]:
     at = _offset(address, sections)
     functions, count, functions_at, names_at, ordinals_at = unpack("<5I", data, at + 20, "the export directory")
     tables = (_offset(a, sections) for a in (functions_at, names_at, ordinals_at))
@@ -96,11 +97,11 @@ def _exports(data: memoryview, address: int, sections: list[_Row]) -> list[tuple
         name = names.at(_offset(pointer, sections))
         if name and ordinal < functions:
             (target,) = struct.unpack_from("<I", addresses, 4 * ordinal)
-            found.append((name, _offset(target, sections), 0, True))
+            found.append(Symbol(name, _offset(target, sections), 0, True))
     return found
 
 
-def _coff_symbols(data: memoryview, at: int, count: int, sections: list[_Row]) -> list[tuple[str, int, int, bool]]:
+def _coff_symbols(data: memoryview, at: int, count: int, sections: list[_Row]) -> list[Symbol]:
     table = part(data, at, count * _SYMBOL.size, "the symbol table")
     names = _long_names(data, at + count * _SYMBOL.size)
     found, index = [], 0
@@ -115,5 +116,5 @@ def _coff_symbols(data: memoryview, at: int, count: int, sections: list[_Row]) -
         # A static symbol of a section's own name stands for the section.
         if name and not (storage == _STATIC and name == home[0]):
             offset = home[3] + value if home[4] and value <= home[4] else -1
-            found.append((name, offset, 0, storage == _EXTERNAL))
+            found.append(Symbol(name, offset, 0, storage == _EXTERNAL, home[5]))
     return found
