@@ -360,3 +360,42 @@ def test_bfloat_arithmetic() -> None:
     doubled = from_bfloat(to_bfloat(2 * from_bfloat(x)))
     product = np.abs(from_bfloat(to_bfloat(doubled * factor)))
     np.testing.assert_array_equal(out, to_bfloat(product + np.float32(1)))
+
+
+def test_bfloat_vectors_conversions_and_fused_operations() -> None:
+    body = """
+  %p = getelementptr <4 x bfloat>, <4 x bfloat> addrspace(1)* %0, i32 %3
+  %x = load <4 x bfloat>, <4 x bfloat> addrspace(1)* %p, align 8
+  %sum = fadd fast <4 x bfloat> %x, <bfloat 0xR3F80, bfloat 0xR4000, bfloat 0xR4040, bfloat 0xR4080>
+  %fused = call fast <4 x bfloat> @llvm.fmuladd.v4bf16(<4 x bfloat> %sum, <4 x bfloat> %x, <4 x bfloat> %x)
+  %less = fcmp fast olt <4 x bfloat> %fused, zeroinitializer
+  %minus = fneg <4 x bfloat> %fused
+  %abs = select <4 x i1> %less, <4 x bfloat> %minus, <4 x bfloat> %fused
+  %q = getelementptr <4 x bfloat>, <4 x bfloat> addrspace(1)* %1, i32 %3
+  store <4 x bfloat> %abs, <4 x bfloat> addrspace(1)* %q, align 8
+  %first = extractelement <4 x bfloat> %abs, i32 0
+  %whole = fptosi bfloat %first to i32
+  %back = sitofp i32 %whole to bfloat
+  %short = trunc i32 %whole to i16
+  %also = uitofp i16 %short to bfloat
+  %ratio = fdiv fast bfloat %back, %also
+  %bits = bitcast bfloat %ratio to i16
+  %r = zext i16 %bits to i32
+  %mixed = shl i32 %whole, 16
+  %out = or i32 %mixed, %r
+  %s = getelementptr i32, i32 addrspace(1)* %2, i32 %3
+  store i32 %out, i32 addrspace(1)* %s
+  ret void
+"""
+    before = "declare <4 x bfloat> @llvm.fmuladd.v4bf16(<4 x bfloat>, <4 x bfloat>, <4 x bfloat>)\n"
+    x = to_bfloat(np.linspace(-9, 11, 80, dtype=np.float32)).reshape(20, 4)
+    out, whole = np.zeros((20, 4), np.uint16), np.zeros(20, np.uint32)
+    params = (Buffer(0, "<4 x bfloat>"), Buffer(1, "<4 x bfloat>"), Buffer(2, "i32"), GRID)
+    air_cpu.run(kernel(params, body, before=before), "k", buffers=[x, out, whole], threads=(20,), threadgroup=(32,))
+    wide = from_bfloat(x)
+    total = from_bfloat(to_bfloat(wide + np.array([1, 2, 3, 4], np.float32)))
+    expected = np.abs(from_bfloat(to_bfloat(total * wide + wide)))
+    np.testing.assert_array_equal(from_bfloat(out), expected)
+    truncated = np.trunc(expected[:, 0]).astype(np.uint32)
+    np.testing.assert_array_equal(whole >> 16, truncated)
+    assert set((whole & 0xFFFF)[truncated > 0].tolist()) == {0x3F80}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import warnings
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -117,6 +119,20 @@ def test_bitcode_without_its_hash_is_not_given_to_llvm() -> None:
     damaged = data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
     with pytest.raises(FormatError, match="recorded hash"):
         air_cpu.load(damaged, "prefix_sum_kernel")
+
+
+def test_the_example_in_the_documentation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Path(__file__).resolve().parents[2] / "docs/metal-on-cpu.md"
+    example = page.read_text("utf-8").split("```python\n")[1].split("```")[0]
+    ((_, data),) = metallibs("gpt4all")
+    (tmp_path / "default.metallib").write_bytes(data)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # the example reads its file in one line
+        exec(example, names)
+    x, y = names["x"].astype(np.float64), names["y"]
+    np.testing.assert_allclose(y, x / np.sqrt((x**2).mean(1, keepdims=True) + 1e-5), rtol=1e-5)
 
 
 # --- breadth

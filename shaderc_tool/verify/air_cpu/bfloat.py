@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from shaderc_tool.verify.air_cpu.irtext import split_commas
+
 _FLAGS: Final = r"(?:(?:fast|nnan|ninf|nsz|arcp|contract|afn|reassoc) )*"
 _TYPE: Final = r"(bfloat|<(\d+) x bfloat>)"
-_BINARY: Final = re.compile(rf"= (fadd|fsub|fmul|fdiv|frem) {_FLAGS}{_TYPE} (.+), (.+)$")
+_BINARY: Final = re.compile(rf"= (fadd|fsub|fmul|fdiv|frem) {_FLAGS}{_TYPE} (.+)$")
 _NEGATE: Final = re.compile(rf"= fneg {_FLAGS}{_TYPE} (.+)$")
-_COMPARE: Final = re.compile(rf"= fcmp {_FLAGS}(\w+) {_TYPE} (.+), (.+)$")
+_COMPARE: Final = re.compile(rf"= fcmp {_FLAGS}(\w+) {_TYPE} (.+)$")
 _EXTEND: Final = re.compile(rf"= fpext {_TYPE} (.+) to (.+)$")
 _TRUNCATE: Final = re.compile(rf"= fptrunc (.+?) (%\S+|\S+) to {_TYPE}$")
 _TO_INTEGER: Final = re.compile(rf"= fpto(s|u)i {_TYPE} (.+) to (.+)$")
@@ -91,7 +93,8 @@ class Bfloat:
         return [*lines, f"  ret <{lanes} x i16> {vector}"]
 
     def _binary(self, match: re.Match[str]) -> str:
-        op, _, lanes, a, b = match.groups()
+        op, _, lanes, operands = match.groups()
+        a, b = split_commas(operands)
         short, wide = _vector("i16", lanes), _vector("float", lanes)
         body = [f"  %r = {op} {wide} %w0, %w1", *self._rounding(lanes)]
         symbol = self._helper(op, lanes, short, [short, short], body)
@@ -102,7 +105,8 @@ class Bfloat:
         return f"xor {_vector('i16', lanes)} {a}, {_splat('i16', '-32768', lanes)}"
 
     def _compare(self, match: re.Match[str]) -> str:
-        how, _, lanes, a, b = match.groups()
+        how, _, lanes, operands = match.groups()
+        a, b = split_commas(operands)
         short, wide, bits = _vector("i16", lanes), _vector("float", lanes), _vector("i1", lanes)
         body = [f"  %r = fcmp {how} {wide} %w0, %w1", f"  ret {bits} %r"]
         symbol = self._helper(f"fcmp.{how}", lanes, bits, [short, short], body)

@@ -37,6 +37,7 @@ _THREADGROUP: Final = re.compile(
 )
 _CONSTANT: Final = re.compile(rf"^@({irtext.NAME}) = .*?externally_initialized constant (\S+) undef")
 _DECLARED: Final = re.compile(rf"^declare .*?@({irtext.NAME})\(")
+_BFLOAT_INTRINSIC: Final = re.compile(r"llvm\..*bf16")
 _DEFINED_QUERY: Final = re.compile(rf"call i1 @air\.is_function_constant_defined\([^@]*@({irtext.NAME})\)")
 _ALIGNMENT: Final = re.compile(r", align \d+")
 
@@ -64,6 +65,8 @@ def lower(text: str, kernel: str, constants: Mapping[str, str]) -> Lowered:
             continue
         line = bfloat.line(line)
         declared = _DECLARED.match(line)
+        if declared and _BFLOAT_INTRINSIC.match(declared.group(1)):
+            continue  # every call of it has become one on floats
         if declared:
             declares[declared.group(1)] = line
         else:
