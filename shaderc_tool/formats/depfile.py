@@ -144,4 +144,5 @@ def _ends_target(line: str, at: int, current: str) -> bool:
     after = line[at + 1 : at + 2]
     if len(current) == 1 and current.isalpha() and after in ("/", "\\"):
         return False
-    return not after or after.isspace() or after == "\\"
+    continued = after == "\\" and line[at + 2 : at + 3] in ("\n", "\r")
+    return not after or after.isspace() or continued

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shaderc_tool.formats.depfile import Rule, parse_depfile, parse_glslc_depfile, write_depfile
@@ -16,6 +16,7 @@ from tests.tools import require_tool
 NASTY = st.text(alphabet="ab /\\#$:%'\"()é*~=", min_size=1, max_size=12)
 
 
+@settings(max_examples=500)
 @given(NASTY, st.lists(NASTY, max_size=4))
 def test_what_is_written_is_read_back(target: str, prerequisites: list[str]) -> None:
     if target.endswith(":") or ": " in target or any(p.endswith("\\") for p in [target, *prerequisites]):
