@@ -179,7 +179,7 @@ class _Compile:
         return list(found.values())
 
     def _emit(self, clang_ir: str, unit: Rewritten, diagnoser: Diagnoser) -> MslResult:
-        emitted = emit_air(clang_ir, unit, self.options)
+        emitted = emit_air(clang_ir, unit, self.options, self.filename)
         if emitted.not_modelled:
             gaps = tuple(_not_modelled(what, self._where(name, unit, diagnoser)) for what, name in emitted.not_modelled)
             return MslResult("not-modelled", gaps, dependencies=self._dependencies)

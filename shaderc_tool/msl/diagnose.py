@@ -80,11 +80,11 @@ class Diagnoser:
             return False
         if not in_source:
             return True
-        if re.search(r"did you mean", message.text):
-            return False
         named = re.search(r"(?:identifier|type name|template named|member named) '(?:metal::)?(\w+)'", message.text)
         if named is not None and named[1] in _UNMODELLED_WORDS:
             return True
+        if "did you mean" in message.text:
+            return False
         return _GAP.search(message.text) is not None
 
     @staticmethod

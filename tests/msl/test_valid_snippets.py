@@ -10,7 +10,9 @@ import pytest
 from tests.msl.compiling import SNIPPETS, clean, compile_text
 
 FILES = sorted((SNIPPETS / "valid").glob("*.metal"))
-_FUNCTION = re.compile(r"^(?:\[\[.*\]\] ?|template.*|constexpr |static |kernel |inline )*[\w:<>]+[ &*]+\w+\(", re.MULTILINE)
+_FUNCTION = re.compile(
+    r"^(?:\[\[.*\]\] ?|template.*|constexpr |static |kernel |inline )*[\w:<>]+[ &*]+\w+\(", re.MULTILINE
+)
 
 
 def test_there_are_enough_of_them() -> None:

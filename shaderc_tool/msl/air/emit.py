@@ -34,8 +34,11 @@ class Emitted:
     """(what is not modelled, function name or "")."""
 
 
-def emit_air(clang_ir: str, rewritten: Rewritten, options: MslOptions) -> Emitted:
-    """The module with all entry points. Nothing is emitted when some construct cannot be expressed in AIR."""
+def emit_air(clang_ir: str, rewritten: Rewritten, options: MslOptions, filename: str) -> Emitted:
+    """The module with all entry points of the source called `filename`.
+
+    Nothing is emitted when some construct cannot be expressed in AIR.
+    """
     module = parse_module(clang_ir)
     out = Emitted()
     entries = _entry_functions(module, rewritten)
@@ -63,7 +66,9 @@ def emit_air(clang_ir: str, rewritten: Rewritten, options: MslOptions) -> Emitte
     nodes = [_entry(kept, e.host, e.pattern, types[e.host], constants) for e in entries]
     constants.finish()
     _module_marks(kept, profile(options), options, nodes)
+    kept.preamble.insert(0, f'source_filename = "{_quote(filename)}"')
     kept.drop_unused()
+    kept.renumber()
     out.text = kept.text()
     out.entries = [(e.host, e.pattern) for e in entries]
     return out
@@ -198,6 +203,12 @@ def _module_marks(module: IrModule, target: Profile, options: MslOptions, entrie
     module.named["air.compile_options"] = _list(module, [f'!{{!"air.compile.{o}"}}' for o in compile_options])
     if entries:
         module.named["air.kernel"] = "!{" + ", ".join(f"!{n}" for n in entries) + "}"
+
+
+def _quote(text: str) -> str:
+    """A string as LLVM writes it: everything but plain ASCII as hexadecimal bytes."""
+    plain = (chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in text.encode("utf-8"))
+    return "".join(plain)
 
 
 def _list(module: IrModule, values: list[str]) -> str:

@@ -120,8 +120,8 @@ def _buffer(module: IrModule, argument: Argument) -> list[str]:
 def _struct_info(module: IrModule, value: ValueType) -> int:
     parts: list[str] = []
     for member in value.fields:
-        parts += [f"i32 {member.offset}", f"i32 {member.type.size}", f"i32 {member.count}"]
-        parts += [f'!"{member.type.name}"', f'!"{member.name}"']
         if member.type.fields:
             parts += ['!"air.struct_type_info"', f"!{_struct_info(module, member.type)}"]
+        parts += [f"i32 {member.offset}", f"i32 {member.type.size}", f"i32 {member.count}"]
+        parts += [f'!"{member.type.name}"', f'!"{member.name}"']
     return module.add_metadata("!{" + ", ".join(parts) + "}")

@@ -98,6 +98,27 @@ class IrModule:
                 todo += [int(n) for n in _NODE.findall(self.metadata.get(node, ""))]
         self.metadata = {n: v for n, v in self.metadata.items() if n in nodes}
 
+    def renumber(self) -> None:
+        """Number metadata nodes and attribute groups from 0 in order, so that equal modules have equal text."""
+        nodes = {old: new for new, old in enumerate(sorted(self.metadata))}
+        groups = {old: str(new) for new, old in enumerate(sorted(self.attributes, key=int))}
+
+        def node(match: re.Match[str]) -> str:
+            return f"!{nodes[int(match[1])]}"
+
+        def line_of(text: str) -> str:
+            text = _NODE.sub(node, text) if "!" in text else text
+            return _GROUP.sub(lambda m: f" #{groups[m[1]]}", text) if " #" in text else text
+
+        for function in self.functions.values():
+            function.header = line_of(function.header)
+            function.body = [line_of(line) for line in function.body]
+        self.declarations = {n: line_of(v) for n, v in self.declarations.items()}
+        self.globals = {n: _NODE.sub(node, v) for n, v in self.globals.items()}
+        self.named = {n: _NODE.sub(node, v) for n, v in self.named.items()}
+        self.metadata = {nodes[n]: _NODE.sub(node, self.metadata[n]) for n in sorted(self.metadata)}
+        self.attributes = {groups[n]: self.attributes[n] for n in sorted(self.attributes, key=int)}
+
     def add_metadata(self, value: str) -> int:
         """Add a node and return its number."""
         number = max(self.metadata, default=-1) + 1
