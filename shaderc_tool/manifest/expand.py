@@ -21,6 +21,7 @@ from shaderc_tool.manifest.shapes import as_int, did_you_mean
 
 _SYMBOL = re.compile(r"[A-Za-z_]\w*")
 _FIELD = re.compile(r"\{(\w*)\}")
+_VULKAN_DEFAULTS = {"optimize": "speed", "layout": "std430", "validate": "error"}
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def _vulkan_jobs(kernel: str, entry: Node, reference: str, context: Context) -> 
 def _base_job(kernel: str, entry: Node, reference: str, context: Context) -> ShaderJob:
     def text(key: str) -> str:
         node = entry.get(key)
-        return node.string() if node else context.default("vulkan", key, {"optimize": "speed", "layout": "std430"}[key])
+        return node.string() if node else context.default("vulkan", key, _VULKAN_DEFAULTS[key])
 
     return ShaderJob(
         kernel=kernel,
@@ -136,6 +137,7 @@ def _base_job(kernel: str, entry: Node, reference: str, context: Context) -> Sha
         debug=context.default("vulkan", "debug", "false") == "true",
         interface=_interface(entry),
         verify=reference,
+        validate=text("validate"),
     )
 
 
@@ -216,6 +218,12 @@ def _function(name: str, place: Place, entry: Node) -> MetalFunction:
 
 
 def _variant_jobs(name: str, entry: Node, context: Context) -> list[ShaderJob]:
+    if not _check_form(name, entry, context):
+        return []
+    return _matrix_jobs(name, entry, context) if entry.get("cases") is None else _case_jobs(name, entry, context)
+
+
+def _matrix_jobs(name: str, entry: Node, context: Context) -> list[ShaderJob]:
     vulkan = entry["vulkan"]
     axes = {axis: _axis_values(values) for axis, values in entry["matrix"].pairs()}
     verify = entry.get("verify")
@@ -249,6 +257,53 @@ def _variant_jobs(name: str, entry: Node, context: Context) -> list[ShaderJob]:
             )
         )
     return jobs
+
+
+def _case_jobs(name: str, entry: Node, context: Context) -> list[ShaderJob]:
+    vulkan, verify = entry["vulkan"], entry.get("verify")
+    base = _base_job(name, vulkan, verify.string() if verify else "", context)
+    targets = context.chosen_targets("vulkan", vulkan)
+    common = {
+        **context.default_defines("vulkan"),
+        **_defines(vulkan.get("defines")),
+        **_defines(entry.get("defines")),
+    }
+    jobs: list[ShaderJob] = []
+    for case in entry["cases"].items or ():
+        symbol = case["symbol"]
+        if _check_symbol(symbol.string(), symbol.place, context):
+            defines = tuple({**common, **_defines(case.get("defines"))}.items())
+            made = replace(base, symbol=symbol.string(), defines=defines, place=symbol.place)
+            jobs += [replace(made, target=t.name, env=t.env, spv=t.spv) for t in targets]
+    return jobs
+
+
+def _check_form(name: str, entry: Node, context: Context) -> bool:
+    """A variant set has a matrix and a symbol template, or cases that name their symbols."""
+    listed = entry.get("cases") is not None
+    superfluous = [k for k in ("matrix", "exclude") if listed and entry.get(k) is not None]
+    vulkan = entry["vulkan"]
+    if listed and vulkan.get("symbol") is not None:
+        superfluous.append("vulkan.symbol")
+    lacking = [] if listed or entry.get("matrix") is not None else ["matrix"]
+    if not listed and vulkan.get("symbol") is None:
+        lacking.append("vulkan.symbol")
+    for code, keys, what, fix in (
+        ("SP1002", superfluous, "does not go with `cases`", "remove it, or write a matrix instead of the cases"),
+        ("SP1003", lacking, "is missing", "add it, or list the variants under `cases:`"),
+    ):
+        for key in keys:
+            context.found.append(
+                Diagnostic(
+                    code,
+                    f"«{key}» {what} in the variants «{name}»",
+                    entry.place,
+                    cause="variants are a matrix with a symbol template, or a list of cases with a symbol each",
+                    fix=fix,
+                    subject=f"variants.{name}.{key}",
+                )
+            )
+    return not superfluous and not lacking
 
 
 def _axis_values(node: Node) -> dict[str, dict[str, str]]:

@@ -9,22 +9,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from shaderc_tool.diagnostics import Diagnostic, Place, ShaderpackError, UsageError, has_errors
+from shaderc_tool.manifest.audit_keys import load_audit, unknown_target
 from shaderc_tool.manifest.expand import Context, expand_kernels, expand_variants
 from shaderc_tool.manifest.model import AuditRules, Manifest, MetalUnit, Output, Policy, ShaderJob, Target
 from shaderc_tool.manifest.nodes import Node, parse
-from shaderc_tool.manifest.shapes import did_you_mean
 from shaderc_tool.manifest.spec import MANIFEST, SCHEMA_VERSION
-
-_UNITS = {
-    "": 1,
-    "B": 1,
-    "KB": 1000,
-    "MB": 1000**2,
-    "GB": 1000**3,
-    "KiB": 1024,
-    "MiB": 1024**2,
-    "GiB": 1024**3,
-}
 
 
 def load_manifest(path: Path) -> Manifest:
@@ -120,7 +109,7 @@ class _Loader:
             metal=tuple(metal),
             policies=policies,
             outputs=tuple(self._output(n, targets) for n in self._list("outputs", "outputs")),
-            audit=self._audit(),
+            audit=self._audit(targets),
         )
 
     # --- pieces
@@ -315,18 +304,11 @@ class _Loader:
             text("private_extern") == "true",
         )
 
-    def _audit(self) -> AuditRules:
+    def _audit(self, targets: dict[str, Target]) -> AuditRules:
         node = self.node.get("audit")
         if node is None or not self.is_sound("audit"):
             return AuditRules()
-
-        def texts(key: str) -> tuple[str, ...]:
-            value = node.get(key)
-            return value.texts() if value else ()
-
-        budget = node.get("size_budget")
-        sizes = tuple((glob, _bytes(value.string())) for glob, value in budget.pairs()) if budget else ()
-        return AuditRules(texts("require"), texts("forbid"), sizes, texts("consumers"), node.place)
+        return load_audit(node, lambda n: self.path(n), targets, self.found)
 
     def _check_unique(self, shaders: list[ShaderJob], metal: list[MetalUnit]) -> None:
         outputs = [(job.output, job.symbol, job.place) for job in shaders]
@@ -348,18 +330,6 @@ class _Loader:
             first.setdefault(key, place)
 
 
-def unknown_target(name: str, place: Place, targets: Iterable[str]) -> Diagnostic:
-    """The SP1011 diagnostic for a target name that is not declared."""
-    return Diagnostic(
-        "SP1011",
-        f"there is no target «{name}»",
-        place,
-        cause="it is not declared under `targets:`",
-        fix=did_you_mean(name, targets),
-        subject=name,
-    )
-
-
 def apply_policies(job: ShaderJob, policies: Iterable[Policy]) -> ShaderJob:
     """The job with the first policy that matches by kernel or symbol alone; module policies come after the compile."""
     from dataclasses import replace
@@ -372,9 +342,3 @@ def apply_policies(job: ShaderJob, policies: Iterable[Policy]) -> ShaderJob:
         if all(not globs or any(fnmatchcase(name, g) for g in globs) for globs, name in matches):
             return replace(job, optimize=policy.optimize, optimize_reason=policy.reason)
     return job
-
-
-def _bytes(text: str) -> int:
-    match = re.fullmatch(r"(\d+)\s*(\w*)", text)
-    assert match is not None  # the shape has checked it
-    return int(match[1]) * _UNITS[match[2]]

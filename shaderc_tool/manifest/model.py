@@ -63,6 +63,7 @@ class ShaderJob:
     interface: Interface
     verify: str = ""
     optimize_reason: str = ""
+    validate: str = "error"
 
     @property
     def output(self) -> str:
@@ -137,14 +138,69 @@ class Output:
 
 
 @dataclass(frozen=True)
+class Axis:
+    """Values of format arguments in a kernel name. `arguments` are the host's expressions, `rows` one value for each.
+
+    With `file` (relative to the root) the rows are the groups of every match of `pattern` there.
+    """
+
+    arguments: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...] = ()
+    file: str = ""
+    pattern: str = ""
+    lower: bool = False
+
+
+@dataclass(frozen=True)
+class Consumer:
+    """Host sources that look kernels up by name. `files` and `unused` are globs, `files` relative to the root."""
+
+    files: tuple[str, ...]
+    place: Place
+    axes: tuple[Axis, ...] = ()
+    prefixes: tuple[str, ...] = ("kernel_",)
+    unused: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StructHeader:
+    """A C or C++ header (relative to the root) with argument structs. Without `struct`, records are found by name."""
+
+    header: str
+    place: Place
+    struct: str = ""
+    kernels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DeviceProfile:
+    """What a device can run. `capabilities` and `extensions` are globs; 0 invocations mean that none is declared."""
+
+    name: str
+    place: Place
+    capabilities: tuple[str, ...]
+    extensions: tuple[str, ...] = ()
+    spirv: str = ""
+    invocations: int = 0
+    targets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class AuditRules:
-    """The gate's rules from the manifest; the declared kernels are required anyway."""
+    """The gate's rules from the manifest; the declared kernels are required anyway.
+
+    `publishable` names the proofs that a kernel needs, `size_growth` a share in percent.
+    """
 
     require: tuple[str, ...] = ()
     forbid: tuple[str, ...] = ()
     size_budget: tuple[tuple[str, int], ...] = ()
-    consumers: tuple[str, ...] = ()
+    consumers: tuple[Consumer, ...] = ()
     place: Place | None = None
+    structs: tuple[StructHeader, ...] = ()
+    profiles: tuple[DeviceProfile, ...] = ()
+    publishable: tuple[str, ...] = ("present", "verified")
+    size_growth: int = 10
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ SDKS = (
 )
 LAYOUTS = ("std430", "scalar", "relaxed", "uniform-std430")
 OPTIMIZE = ("none", "size", "speed")
+VALIDATE = ("error", "warning", "off")
 MATH = ("safe", "relaxed", "fast")
 STORAGES = ("incbin", "string", "words", "hex", "embed")
 OUTPUT_KINDS = ("c-header", "metallib", "embed", "xcframework")
@@ -41,22 +42,23 @@ _GRID = ListOf(Text(), minimum=1)
 _TARGETS = Key(ListOf(Text()), "targets that this entry is built for; all of its API when absent")
 _MATCH = ListOf(Text())
 
-VULKAN_ENTRY = Record(
-    {
-        "file": Key(_PATH, "GLSL source, relative to sources.vulkan", required=True),
-        "symbol": Key(Text(), "C symbol prefix and .spv name; a template in variants", required=True),
-        "entry": Key(_C_NAME, "entry point; main when absent"),
-        "stage": Key(Text(allowed=("compute",)), "shader stage; compute when absent"),
-        "defines": Key(_DEFINES, "preprocessor macros"),
-        "local_size": Key(ListOf(Integer(1), single=False), "declared local size, checked against the module"),
-        "bindings": Key(_NAMES, "names of the bindings 0, 1, … of descriptor set 0, checked against the module"),
-        "push_constants": Key(_MEMBERS, "push-constant members in order, checked against the module"),
-        "grid": Key(_GRID, "work-group counts as expressions over the push constants, for verify"),
-        "optimize": Key(Text(allowed=OPTIMIZE), "overrides defaults.vulkan.optimize"),
-        "layout": Key(Text(allowed=LAYOUTS), "block layout rules that spirv-val applies"),
-        "targets": _TARGETS,
-    }
-)
+_VULKAN_KEYS = {
+    "file": Key(_PATH, "GLSL source, relative to sources.vulkan", required=True),
+    "symbol": Key(Text(), "C symbol prefix and .spv name; a template in a matrix", required=True),
+    "entry": Key(_C_NAME, "entry point; main when absent"),
+    "stage": Key(Text(allowed=("compute",)), "shader stage; compute when absent"),
+    "defines": Key(_DEFINES, "preprocessor macros"),
+    "local_size": Key(ListOf(Integer(1), single=False), "declared local size, checked against the module"),
+    "bindings": Key(_NAMES, "names of the bindings 0, 1, … of descriptor set 0, checked against the module"),
+    "push_constants": Key(_MEMBERS, "push-constant members in order, checked against the module"),
+    "grid": Key(_GRID, "work-group counts as expressions over the push constants, for verify"),
+    "optimize": Key(Text(allowed=OPTIMIZE), "overrides defaults.vulkan.optimize"),
+    "layout": Key(Text(allowed=LAYOUTS), "block layout rules that spirv-val applies"),
+    "validate": Key(Text(allowed=VALIDATE), "overrides defaults.vulkan.validate"),
+    "targets": _TARGETS,
+}
+VULKAN_ENTRY = Record(_VULKAN_KEYS)
+_CASES_ENTRY = Record({**_VULKAN_KEYS, "symbol": Key(Text(), "template of the symbols of a matrix; not with `cases`")})
 
 METAL_FUNCTION = Record(
     {
@@ -105,7 +107,7 @@ TARGET = Record(
 
 VARIANT_SET = Record(
     {
-        "vulkan": Key(VULKAN_ENTRY, "the entry that is expanded", required=True),
+        "vulkan": Key(_CASES_ENTRY, "the entry that is expanded", required=True),
         "matrix": Key(
             MapOf(
                 Either({"list": ListOf(Text(), single=False, minimum=1), "mapping": MapOf(_DEFINES)}),
@@ -113,9 +115,21 @@ VARIANT_SET = Record(
                 "an identifier",
             ),
             "axes: a list of values, or value: {MACRO: text} to bring macros along",
-            required=True,
         ),
-        "defines": Key(_DEFINES, "macros by template over the axes"),
+        "cases": Key(
+            ListOf(
+                Record(
+                    {
+                        "symbol": Key(Text(), "C symbol prefix and .spv name", required=True),
+                        "defines": Key(_DEFINES, "macros of this variant beside the common ones"),
+                    }
+                ),
+                single=False,
+                minimum=1,
+            ),
+            "variants one by one, instead of a matrix",
+        ),
+        "defines": Key(_DEFINES, "macros by template over the axes, or common to all cases"),
         "exclude": Key(ListOf(MapOf(ListOf(Text()))), "combinations that are left out"),
         "verify": Key(Text(), "name of the reference"),
     }
@@ -152,6 +166,46 @@ OUTPUT = Record(
     }
 )
 
+_AXIS_SOURCE = Record(
+    {
+        "file": Key(_PATH, "host source, relative to the manifest", required=True),
+        "pattern": Key(Text(), "regular expression; its groups are the values", required=True),
+        "lower": Key(Flag(), "values in lower case"),
+    }
+)
+
+CONSUMER = Record(
+    {
+        "files": Key(ListOf(Text()), "host sources, as globs relative to the manifest", required=True),
+        "axes": Key(
+            MapOf(Either({"list": ListOf(Text(), single=False, minimum=1), "mapping": _AXIS_SOURCE})),
+            'values of format arguments: `dk: [64, 128]`, `"dk, dv": ["64, 64"]`, or read from a host source',
+        ),
+        "prefix": Key(ListOf(Text()), "what kernel names start with; kernel_ when absent"),
+        "unused": Key(ListOf(Text()), "kernels, as globs, that no host source has to name"),
+    }
+)
+
+STRUCTS = Record(
+    {
+        "header": Key(_PATH, "C or C++ header, relative to the manifest", required=True),
+        "struct": Key(_C_NAME, "record of the header", required=True),
+        "kernels": Key(ListOf(Text()), "symbols and functions, as globs, that take it", required=True),
+    }
+)
+
+DEVICE_PROFILE = Record(
+    {
+        "capabilities": Key(ListOf(Text()), "SPIR-V capabilities that the device has, as globs", required=True),
+        "extensions": Key(ListOf(Text()), "SPIR-V extensions that the device has, as globs"),
+        "spirv": Key(Text(pattern=r"1\.[0-6]", hint='a SPIR-V version such as "1.5"'), "newest SPIR-V version"),
+        "invocations": Key(Integer(1), "largest number of invocations in a work-group"),
+        "targets": _TARGETS,
+    }
+)
+
+PROOFS = ("present", "interface", "verified", "dispatched", "loaded_on_apple_hardware")
+
 AUDIT = Record(
     {
         "require": Key(ListOf(Text()), "symbols that must be there beside the declared kernels"),
@@ -160,7 +214,17 @@ AUDIT = Record(
             MapOf(Text(pattern=r"\d+\s*([KMG]i?B|B)?", hint="a size such as 64 KiB")),
             "largest size of each output that a glob matches, or `total`",
         ),
-        "consumers": Key(ListOf(Text()), "host sources, as globs, whose kernel names are compared"),
+        "size_growth": Key(Text(pattern=r"\d+\s*%", hint="a share such as 10%"), "growth over the baseline that warns"),
+        "consumers": Key(
+            ListOf(Either({"scalar": Text(), "mapping": CONSUMER})),
+            "host sources, as globs, whose kernel names are compared",
+        ),
+        "structs": Key(
+            ListOf(Either({"scalar": _PATH, "mapping": STRUCTS})),
+            "C headers whose records are compared with the argument structs of the shaders",
+        ),
+        "profiles": Key(MapOf(DEVICE_PROFILE, _NAME_PATTERN, _NAME_HINT), "devices that every module must run on"),
+        "publishable": Key(ListOf(Text(allowed=PROOFS)), "what a kernel needs; present and verified when absent"),
     }
 )
 
@@ -195,6 +259,9 @@ MANIFEST = Record(
                             {
                                 "optimize": Key(Text(allowed=OPTIMIZE), "speed when absent"),
                                 "layout": Key(Text(allowed=LAYOUTS), "std430 when absent"),
+                                "validate": Key(
+                                    Text(allowed=VALIDATE), "what a module is that spirv-val rejects; error when absent"
+                                ),
                                 "debug": Key(Flag(), "keep debug information"),
                                 "defines": Key(_DEFINES, "macros for every shader"),
                             }
