@@ -35,7 +35,10 @@ _HEADER = struct.Struct("<4sHHHBBHBB9Q")
 
 @dataclass(frozen=True)
 class Package:
-    """One pinned file. `expect` is what its Metal libraries are known to hold."""
+    """One pinned file. `expect` is what its Metal libraries are known to hold.
+
+    `project` is the registry's name where it differs from `name`, as for a second version.
+    """
 
     name: str
     kind: str
@@ -46,6 +49,12 @@ class Package:
     holds: str
     pip_args: tuple[str, ...] = ()
     expect: dict[str, Any] | None = None
+    project: str = ""
+
+    @property
+    def distribution(self) -> str:
+        """The name to ask the registry for."""
+        return self.project or self.name
 
 
 @cache
@@ -152,15 +161,15 @@ def _download(pin: Package, target: Path) -> None:
         folder = Path(scratch)
         env = dict(os.environ)
         if pin.kind == "npm":
-            argv = [require_tool("npm"), "pack", f"{pin.name}@{pin.version}", "--pack-destination", scratch]
+            argv = [require_tool("npm"), "pack", f"{pin.distribution}@{pin.version}", "--pack-destination", scratch]
         else:
             argv = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", scratch]
             if pin.kind == "sdist":
-                argv += [f"--no-binary={pin.name}", "--no-build-isolation"]
+                argv += [f"--no-binary={pin.distribution}", "--no-build-isolation"]
                 env["PYTHONPATH"] = str(_stand_in_backend(pin, folder / "backend"))
             else:
                 argv += ["--only-binary=:all:", *pin.pip_args]
-            argv.append(f"{pin.name}=={pin.version}")
+            argv.append(f"{pin.distribution}=={pin.version}")
         try:
             run = subprocess.run(argv, capture_output=True, text=True, timeout=_FETCH_SECONDS, env=env, cwd=scratch)
         except subprocess.TimeoutExpired:
@@ -183,13 +192,13 @@ def _stand_in_backend(pin: Package, folder: Path) -> Path:
     package = folder / "scikit_build_core"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
-    info = f"{pin.name.replace('-', '_')}-{pin.version}.dist-info"
+    info = f"{pin.distribution.replace('-', '_')}-{pin.version}.dist-info"
     (package / "build.py").write_text(
         "import pathlib\n"
         "def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):\n"
         f"    folder = pathlib.Path(metadata_directory) / {info!r}\n"
         "    folder.mkdir()\n"
-        f"    text = 'Metadata-Version: 2.1\\nName: {pin.name}\\nVersion: {pin.version}\\n'\n"
+        f"    text = 'Metadata-Version: 2.1\\nName: {pin.distribution}\\nVersion: {pin.version}\\n'\n"
         "    (folder / 'METADATA').write_text(text)\n"
         f"    return {info!r}\n",
         "utf-8",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from shaderc_tool.formats.metallib import Dialect, Extension, Function, FunctionType, Library, NewFunction, Tag
 
 SMALL_PACKAGES = ("metal-flash-sdpa", "pennylane-metal", "msplat", "gpt4all")
-LARGE_PACKAGES = ("metal-linalg", "mlx", "mlx-metal")
+LARGE_PACKAGES = ("metal-linalg", "mlx", "mlx-metal-0.29", "mlx-metal")
 
 
 def bitcode(seed: int, words: int = 4) -> bytes:
