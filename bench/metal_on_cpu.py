@@ -51,7 +51,7 @@ def measure(case: MetalCase) -> Row:
     """Compile the kernel once, dispatch it on fresh inputs, compare each time."""
     (library,) = (lib for lib in _libraries(case.package) if any(f.name == case.kernel for f in lib.functions))
     start = time.perf_counter()
-    kernel = air_cpu.load(library, case.kernel)
+    kernel = air_cpu.load(library, case.kernel, constants=case.constants)
     compile_time = time.perf_counter() - start
     results, errors = [], []
     for _ in range(_REPEATS):
@@ -84,10 +84,11 @@ def table(rows: Sequence[Row]) -> Iterator[str]:
     yield "| --- | --- | ---: | ---: | ---: | ---: | ---: |"
     for row in rows:
         library = f"{row.case.package} {packages()[row.case.package].version}"
-        name = row.case.kernel if row.passed else f"{row.case.kernel} **fails**"
+        name = f"`{row.case.kernel}`{f' {row.case.variant}' if row.case.variant else ''}"
+        name = name if row.passed else f"{name} **fails**"
         errors = f"{row.absolute:.2g} | {row.relative:.2g}"
         times = f"{row.compile_time * 1e3:.0f} | {row.run_time * 1e3:.2f}"
-        yield f"| {library} | `{name}` | {row.threads} | {errors} | {times} |"
+        yield f"| {library} | {name} | {row.threads} | {errors} | {times} |"
 
 
 def main() -> None:

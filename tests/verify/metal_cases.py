@@ -38,9 +38,11 @@ class MetalCase:
     kernel: str
     prepare: Callable[[], Prepared]
     tolerance: float
+    constants: Mapping[int, Any] = field(default_factory=dict)
+    variant: str = ""
 
     def __str__(self) -> str:
-        return f"{self.package}-{self.kernel}"
+        return f"{self.package}-{self.kernel}{f'-{self.variant}' if self.variant else ''}"
 
 
 def relative_error(got: Array, expected: Array) -> tuple[float, float]:
@@ -444,5 +446,79 @@ MLX_METAL = [
     *(_softmax("mlx-metal", f"block_softmax_{kind}", kind, 256, {}) for kind in _KINDS),
     MetalCase("mlx-metal", "block_logsumexp_float32", _logsumexp, 1e-6),
 ]
+
+
+def _attention(q: Array, k: Array, v: Array, scale: float, *, causal: bool = False) -> NDArray[np.float64]:
+    """softmax(scale q·k) v in float64; shapes (heads, tokens, dimension)."""
+    wide_q, wide_k, wide_v = (x.astype(np.float64) for x in (q, k, v))
+    logits = wide_q @ wide_k.transpose(0, 2, 1) * scale
+    if causal:
+        rows, columns = logits.shape[1:]
+        seen = np.arange(columns)[None, :] <= np.arange(rows)[:, None] + columns - rows
+        logits = np.where(seen, logits, -np.inf)
+    weights = np.exp(logits - logits.max(-1, keepdims=True))
+    return np.asarray(weights / weights.sum(-1, keepdims=True) @ wide_v)
+
+
+def _steel_attention(*, causal: bool) -> MetalCase:
+    heads, rows, columns, d, bq, bk = 2, 40, 56, 128, 32, 16
+
+    def prepare() -> Prepared:
+        q = _normal("steelq", heads, rows, d)
+        k, v = (_normal(f"steel{name}", heads, columns, d) for name in "kv")
+        out = np.zeros_like(q)
+        scale = np.float32(d**-0.5)
+        params = np.array([1, heads, d, rows, columns, 1], np.int32).tobytes() + scale.tobytes()
+        tiles = (-(-rows // bq), -(-columns // bk), rows // bq, columns // bk, rows % bq, columns % bk, columns - rows)
+        params += np.array(tiles, np.int32).tobytes()
+        for length in (rows, columns, columns, rows):
+            params += np.array([heads * length * d, length * d, d], np.int64).tobytes()
+        expected = _attention(q, k, v, float(scale), causal=causal)
+        return Prepared([q, k, v, out, params], [(out, expected)], (32, 4, 1), grid=(tiles[0], heads, 1))
+
+    constants = {200: False, 201: False, 300: False, 301: causal, 302: False, 303: False}
+    name = "steel_attention_float32_bq32_bk16_bd128_bv128_wm4_wn1_maskfloat32"
+    return MetalCase("mlx-metal", name, prepare, 3e-6, constants, "causal" if causal else "")
+
+
+def _sdpa_vector() -> Prepared:
+    heads, columns, d = 3, 100, 64
+    q = _normal("sdpaq", heads, 1, d)
+    k, v = (_normal(f"sdpa{name}", heads, columns, d) for name in "kv")
+    out = np.zeros_like(q)
+    strides = [np.uint64(columns * d), np.uint64(d)]
+    buffers = [q, k, v, out, np.int32(1), np.int32(columns), *strides, *strides, np.float32(0.125)]
+    return Prepared(buffers, [(out, _attention(q, k, v, 0.125))], (1024,), grid=(heads, 1, 1))
+
+
+_NO_MASK = {20: False, 21: False, 22: False, 23: False, 24: False, 25: False}
+MLX_METAL += [
+    _steel_attention(causal=False),
+    _steel_attention(causal=True),
+    MetalCase("mlx-metal", "sdpa_vector_float_64_64", _sdpa_vector, 3e-6, _NO_MASK),
+]
+
+
+def _flash_attention() -> Prepared:
+    heads, rows, columns, d = 2, 8, 64, 64
+    q = _normal("flashq", heads, rows, d)
+    k, v = (_normal(f"flash{name}", heads, columns, d).astype(np.float16) for name in "kv")
+    mask = _normal("flashmask", 32, columns).astype(np.float16)
+    out = np.zeros((rows, heads, d), np.float32)
+    logits = q.astype(np.float64) @ k.astype(np.float64).transpose(0, 2, 1) * 0.125 + mask[:rows].astype(np.float64)
+    weights = np.exp(logits - logits.max(-1, keepdims=True))
+    expected = (weights / weights.sum(-1, keepdims=True) @ v.astype(np.float64)).transpose(1, 0, 2)
+    longs, ulongs = [np.int64(n) for n in (rows, heads, 1)], [4 * d, 4 * d * rows, 4 * d * rows * heads]
+    kv = [2 * d, 2 * d * columns, 2 * d * columns * heads]
+    buffers = [
+        q, k, v, mask, out, *longs, *map(np.uint64, ulongs), *map(np.int64, (columns, heads, 1)),
+        *map(np.uint64, kv), *map(np.uint64, kv), np.uint64(2 * columns), np.int64(heads), np.int64(rows),
+        np.float32(0.125), np.float32(0), np.float32(0), np.float32(0), np.uint32(1),
+    ]  # fmt: skip
+    return Prepared(buffers, [(out, expected)], (32, 4, 1), grid=(1, heads, 1), threadgroup_memory={0: 16384})
+
+
+# Queries and weights are rounded to half before each product.
+GPT4ALL.append(MetalCase("gpt4all", "kernel_flash_attn_ext_f16_h64", _flash_attention, 2e-3))
 
 CASES = [*GPT4ALL, *MSPLAT, *MLX, *MLX_METAL]

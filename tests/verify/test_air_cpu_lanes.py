@@ -271,3 +271,38 @@ def test_matrix_load_is_bounds_checked() -> None:
     ]
     with pytest.raises(air_cpu.OutOfBoundsError, match="byte 252 of buffer 2"):
         air_cpu.run(code, "k", buffers=buffers, grid=(1,), threadgroup=(32,))
+
+
+def test_a_matrix_store_is_complete_before_any_lane_goes_on() -> None:
+    """llama.cpp's flash attention reads other lanes' elements right after the store, without a barrier."""
+    before = """
+@shared = internal unnamed_addr addrspace(3) global [64 x float] undef, align 16
+declare <64 x float> @air.simdgroup_matrix_8x8_init_diag.v64f32.f32(float)
+declare <64 x float> @air.simdgroup_matrix_8x8_load.v64f32.p3f32(float addrspace(3)*, i64, <2 x i64>, i1)
+declare void @air.simdgroup_matrix_8x8_store.v64f32.p3f32(<64 x float>, float addrspace(3)*, i64, <2 x i64>, i1)
+"""
+    body = """
+  %m = call <64 x float> @air.simdgroup_matrix_8x8_init_diag.v64f32.f32(float 3.0)
+  %t = getelementptr [64 x float], [64 x float] addrspace(3)* @shared, i32 0, i32 0
+  call void @air.simdgroup_matrix_8x8_store.v64f32.p3f32(<64 x float> %m, float addrspace(3)* %t, i64 8, <2 x i64> zeroinitializer, i1 false)
+  %at = sub i32 63, %1
+  %s = getelementptr [64 x float], [64 x float] addrspace(3)* @shared, i32 0, i32 %at
+  %v = load float, float addrspace(3)* %s
+  %twice = fmul float %v, 2.0
+  store float %twice, float addrspace(3)* %s
+  %again = call <64 x float> @air.simdgroup_matrix_8x8_load.v64f32.p3f32(float addrspace(3)* %t, i64 8, <2 x i64> zeroinitializer, i1 false)
+  %x = extractelement <64 x float> %again, i32 0
+  %y = extractelement <64 x float> %again, i32 1
+  %sum = fadd float %x, %y
+  %p = getelementptr float, float addrspace(1)* %0, i32 %1
+  store float %sum, float addrspace(1)* %p
+  ret void
+"""
+    out = np.zeros(32, np.float32)
+    params = (Buffer(0, "float"), Builtin("thread_index_in_simdgroup"))
+    air_cpu.run(kernel(params, body, before=before), "k", buffers=[out], grid=(1,), threadgroup=(32,))
+    matrix = 3 * np.eye(8, dtype=np.float32)
+    matrix[4:] *= 2
+    for lane in range(32):
+        row, column = (lane // 4 & 4) + lane // 2 % 4, (lane // 4 & 2) * 2 + lane % 2 * 2
+        assert out[lane] == matrix[row, column : column + 2].sum()

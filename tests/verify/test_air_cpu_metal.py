@@ -25,9 +25,9 @@ def _libraries(package: str) -> list[Library]:
     return [read_library(data) for _, data in metallibs(package)]
 
 
-def _load(package: str, kernel: str) -> air_cpu.Kernel:
-    (library,) = (lib for lib in _libraries(package) if any(f.name == kernel for f in lib.functions))
-    return air_cpu.load(library, kernel)
+def _load(case: MetalCase) -> air_cpu.Kernel:
+    (library,) = (lib for lib in _libraries(case.package) if any(f.name == case.kernel for f in lib.functions))
+    return air_cpu.load(library, case.kernel, constants=case.constants)
 
 
 def _dispatch(kernel: air_cpu.Kernel, prepared: Prepared) -> air_cpu.Result:
@@ -47,7 +47,7 @@ def _marked(case: MetalCase) -> Any:
 @pytest.mark.parametrize("case", [_marked(case) for case in CASES])
 def test_kernel_agrees_with_numpy(case: MetalCase) -> None:
     prepared = case.prepare()
-    _dispatch(_load(case.package, case.kernel), prepared)
+    _dispatch(_load(case), prepared)
     for got, expected in prepared.outputs:
         assert relative_error(got, expected)[1] <= case.tolerance
 
@@ -61,7 +61,7 @@ def test_a_nan_in_an_input_shows_in_the_error() -> None:
     prepared = case.prepare()
     source = prepared.buffers[0]
     source[3, 77] = np.nan
-    _dispatch(_load(case.package, case.kernel), prepared)
+    _dispatch(_load(case), prepared)
     got, expected = prepared.outputs[0]
     assert relative_error(got, expected)[1] == np.inf
     assert relative_error(np.delete(got, 3, 0), np.delete(expected, 3, 0))[1] <= case.tolerance
@@ -84,13 +84,13 @@ def test_a_short_buffer_is_caught(cases: list[MetalCase], kernel: str, index: in
     flat = prepared.buffers[index].reshape(-1)
     prepared.buffers[index] = flat[:-1].copy()
     with pytest.raises(air_cpu.OutOfBoundsError, match=f"buffer {index} "):
-        _dispatch(_load(case.package, case.kernel), prepared)
+        _dispatch(_load(case), prepared)
 
 
 def test_too_little_threadgroup_memory_is_caught() -> None:
     case = _case(GPT4ALL, "kernel_argsort_f32_i32_asc")
     prepared = case.prepare()
-    kernel = _load(case.package, case.kernel)
+    kernel = _load(case)
     with pytest.raises(air_cpu.OutOfBoundsError, match="threadgroup memory 0"):
         kernel.dispatch(
             prepared.buffers, threadgroup=prepared.threadgroup, grid=prepared.grid, threadgroup_memory={0: 508}

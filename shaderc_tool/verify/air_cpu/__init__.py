@@ -16,7 +16,6 @@ Results are not bit-equal to a GPU's: order of reductions, `fast_` functions, fu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from shaderc_tool.verify.air_cpu.errors import (
     AirCpuError,
@@ -32,7 +31,7 @@ from shaderc_tool.verify.air_cpu.errors import (
 from shaderc_tool.verify.air_cpu.kernel import Kernel, Result
 from shaderc_tool.verify.air_cpu.library import Source, kernel_bitcode
 from shaderc_tool.verify.air_cpu.memory import Buffer, Buffers
-from shaderc_tool.verify.air_cpu.program import build_program
+from shaderc_tool.verify.air_cpu.program import Constants, build_program
 from shaderc_tool.verify.air_cpu.program import unmodelled as _unmodelled
 
 __all__ = [
@@ -40,6 +39,7 @@ __all__ = [
     "BarrierDivergenceError",
     "Buffer",
     "Buffers",
+    "Constants",
     "DeadlockError",
     "DispatchError",
     "IncompleteSimdgroupError",
@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 
-def load(library: Source, kernel: str, *, constants: Mapping[int | str, Any] | None = None) -> Kernel:
+def load(library: Source, kernel: str, *, constants: Constants | None = None) -> Kernel:
     """Compile one kernel.
 
     `library` is the bytes of a Metal library or of one AIR module, or a parsed library. `constants` gives function
@@ -75,7 +75,7 @@ def run(
     threadgroup: Sequence[int],
     grid: Sequence[int] | None = None,
     threads: Sequence[int] | None = None,
-    constants: Mapping[int | str, Any] | None = None,
+    constants: Constants | None = None,
     threadgroup_memory: Mapping[int, int] | None = None,
     time_limit: float = 60.0,
 ) -> Result:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from shaderc_tool.formats.air import AirModule, EntryPoint, FunctionConstant, read_air_text
 from shaderc_tool.formats.bitcode import disassemble
@@ -25,6 +25,9 @@ from shaderc_tool.verify.air_cpu.trampoline import Trampoline, is_modelled
 _SPILL_BYTES: Final = 128 * 1024
 _SPILL_BYTES_UNOPTIMISED: Final = 512 * 1024
 _PAGE: Final = 4096
+Constants: TypeAlias = Mapping[int | str, Any] | Mapping[int, Any] | Mapping[str, Any]
+"""Values of function constants by index or name."""
+
 _SCALARS: Final = {
     "bool": "i8", "char": "i8", "uchar": "i8", "short": "i16", "ushort": "i16", "int": "i32", "uint": "i32",
     "long": "i64", "ulong": "i64", "half": "half", "float": "float",
@@ -51,7 +54,7 @@ class Program:
     text: str
 
 
-def build_program(bitcode: bytes, name: str, constants: Mapping[int | str, Any], machine: str = "") -> Program:
+def build_program(bitcode: bytes, name: str, constants: Constants, machine: str = "") -> Program:
     """Build the program of one kernel. `constants` gives function constants by index or name.
 
     `machine` is a processor as `platform.machine` names it, this one by default. Raises `FormatError`,
@@ -126,7 +129,7 @@ def _switch_file(machine: str) -> str:
 # --- function constants
 
 
-def _constants(module: AirModule, text: str, values: Mapping[int | str, Any]) -> dict[str, str]:
+def _constants(module: AirModule, text: str, values: Constants) -> dict[str, str]:
     """Function constants by IR symbol, as IR literals. Metal requires all that the kernel does not ask about."""
     found: dict[str, str] = {}
     missing = []

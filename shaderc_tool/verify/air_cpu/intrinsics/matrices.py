@@ -1,8 +1,9 @@
 """simdgroup_matrix 8x8.
 
 AIR carries a matrix as a vector of 64 elements of which a lane owns the first two: row r, columns c and c + 1 with
-r = (q & 4) + (lane / 2) % 4, c = 2 (q & 2) + 2 (lane % 2), q = lane / 4. Loads, stores and fills need no other lane;
-products do, and they need all 32.
+r = (q & 4) + (lane / 2) % 4, c = 2 (q & 2) + 2 (lane % 2), q = lane / 4. Loads, stores and products are one operation
+of the whole simdgroup: no lane goes on before all have finished theirs, which kernels rely on without a barrier
+between. Products need all 32 lanes.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ def model(sig: Signature) -> tuple[list[str], str] | None:
     if word == "init_diag" and sig.params == (kind.element,):
         return _diagonal(kind), ""
     if word == "load" and sig.params[1:] == ("i64", "<2 x i64>", "i1"):
-        return _load(sig, kind), ""
+        return _load(sig, kind)
     if word == "store" and sig.params[0] == kind.ir and sig.params[2:] == ("i64", "<2 x i64>", "i1"):
-        return _store(sig, kind), ""
+        return _store(sig, kind)
     if word in ("multiply", "multiply_accumulate") and len(sig.shapes) == len(sig.params) + 1:
         return _multiply(sig)
     return None
@@ -99,20 +100,38 @@ def _addresses(body: Body, kind: Shape, pointer_type: str, first: int) -> list[s
     return pointers
 
 
-def _load(sig: Signature, kind: Shape) -> list[str]:
-    body = Body()
-    pointers = _addresses(body, kind, sig.params[0], 0)
-    values = [body.op(f"load {kind.element}, {sig.params[0]} {pointer}") for pointer in pointers]
-    return _two(body, kind, *values)
+def _load(sig: Signature, kind: Shape) -> tuple[list[str], str]:
+    """Lanes check their two addresses; the resolver reads for all of them."""
+    call = Body()
+    pointer = sig.params[0]
+    operands = [(pointer, address) for address in _addresses(call, kind, pointer, 0)]
+    slot = f"{{ {pointer}, {pointer}, {kind.ir} }}"
+    body = Resolver(slot)
+    _, own = body.lanes()
+    matrix = "zeroinitializer"
+    for step in (0, 1):
+        value = body.op(f"load {kind.element}, {pointer} {body.field(own, pointer, step)}")
+        matrix = body.op(f"insertelement {kind.ir} {matrix}, {kind.element} {value}, i32 {step}")
+    body.store(own, kind.ir, 2, matrix)
+    body.end()
+    return [*call.lines, *blocking_call(sig.name, slot, operands, kind.ir)], body.text(sig.name)
 
 
-def _store(sig: Signature, kind: Shape) -> list[str]:
-    body = Body()
-    for index, pointer in enumerate(_addresses(body, kind, sig.params[1], 1)):
-        value = body.op(f"extractelement {kind.ir} %a0, i32 {index}")
-        body.do(f"store {kind.element} {value}, {sig.params[1]} {pointer}")
-    body.do("ret void")
-    return body.lines
+def _store(sig: Signature, kind: Shape) -> tuple[list[str], str]:
+    """Lanes check their two addresses; the resolver writes for all of them."""
+    call = Body()
+    pointer = sig.params[1]
+    operands = [(pointer, address) for address in _addresses(call, kind, pointer, 1)]
+    for step in (0, 1):
+        operands.append((kind.element, call.op(f"extractelement {kind.ir} %a0, i32 {step}")))
+    slot = f"{{ {pointer}, {pointer}, {kind.element}, {kind.element} }}"
+    body = Resolver(slot)
+    _, own = body.lanes()
+    for step in (0, 1):
+        value = body.field(own, kind.element, 2 + step)
+        body.do(f"store {kind.element} {value}, {pointer} {body.field(own, pointer, step)}")
+    body.end()
+    return [*call.lines, *blocking_call(sig.name, slot, operands, "void")], body.text(sig.name)
 
 
 def _multiply(sig: Signature) -> tuple[list[str], str]:
