@@ -134,9 +134,10 @@ def _constants(module: AirModule, text: str, values: Constants) -> dict[str, str
     found: dict[str, str] = {}
     missing = []
     optional = asked_constants(text)
+    given: dict[int | str, Any] = dict(values.items())
     for constant in module.function_constants:
-        if constant.index in values or constant.name in values:
-            value = values[constant.index] if constant.index in values else values[constant.name]
+        if constant.index in given or constant.name in given:
+            value = given[constant.index] if constant.index in given else given[constant.name]
             found[constant.symbol] = _literal(constant, value)
         elif constant.symbol not in optional:
             missing.append(f"{constant.name} ({constant.type_name}, index {constant.index})")
