@@ -34,8 +34,11 @@ def write_failure(path: Path, error: OSError) -> ShaderpackError:
     )
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace `path` by `data` in one step. Raises ShaderpackError (SP7001) on any OS error."""
+def write_atomically(path: Path, data: bytes, mode: int = 0o644) -> None:
+    """Replace `path` by `data` in one step; `mode` are its permission bits.
+
+    Raises ShaderpackError (SP7001) on any OS error.
+    """
     temporary: str | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,7 +47,7 @@ def write_atomically(path: Path, data: bytes) -> None:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        Path(temporary).chmod(0o644)
+        Path(temporary).chmod(mode)
         Path(temporary).replace(path)
     except OSError as error:
         raise write_failure(path, error) from error

@@ -15,6 +15,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "audit": ("audit", "audit_command", "Run the gate alone, on artifacts made earlier or elsewhere."),
     "inspect": ("inspect", "inspect_command", "Show what is in a metallib, AIR, SPIR-V or object file."),
     "verify": ("verify", "verify_command", "Run the built kernels and compare with the references."),
+    "patch": ("patch", "patch_command", "Apply the manifest's patches to a source tree, or take them out."),
     "explain": ("explain", "explain_command", "Say where a kernel stands, or what a diagnostic code means."),
     "doctor": ("doctor", "doctor_command", "Check every toolchain and name the fix for what is missing."),
     "init": ("init", "init_command", "Write a small working manifest and shader to start from."),

@@ -13,6 +13,7 @@ from shaderc_tool.manifest.audit_keys import load_audit, unknown_target
 from shaderc_tool.manifest.expand import Context, expand_kernels, expand_variants
 from shaderc_tool.manifest.model import AuditRules, Manifest, MetalUnit, Output, Policy, ShaderJob, Target
 from shaderc_tool.manifest.nodes import Node, parse
+from shaderc_tool.manifest.patches import load_patches
 from shaderc_tool.manifest.spec import MANIFEST, SCHEMA_VERSION
 
 
@@ -110,6 +111,7 @@ class _Loader:
             policies=policies,
             outputs=tuple(self._output(n, targets) for n in self._list("outputs", "outputs")),
             audit=self._audit(targets),
+            patches=load_patches(self._list("patches", "patches"), targets, self.root, self.path, self.found),
         )
 
     # --- pieces

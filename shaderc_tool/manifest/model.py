@@ -204,6 +204,23 @@ class AuditRules:
 
 
 @dataclass(frozen=True)
+class PatchCopy:
+    """The sources of one target that a patch needs in the other tree. `to` is a path with {stem} and {symbol}."""
+
+    target: str
+    to: str
+
+
+@dataclass(frozen=True)
+class PatchSet:
+    """One patch file, and the sources that go into the tree with it."""
+
+    file: str
+    place: Place
+    copies: tuple[PatchCopy, ...] = ()
+
+
+@dataclass(frozen=True)
 class Manifest:
     """A checked manifest, variants expanded."""
 
@@ -218,3 +235,4 @@ class Manifest:
     policies: tuple[Policy, ...] = ()
     outputs: tuple[Output, ...] = ()
     audit: AuditRules = field(default_factory=AuditRules)
+    patches: tuple[PatchSet, ...] = ()

@@ -228,6 +228,23 @@ AUDIT = Record(
     }
 )
 
+PATCH_SET = Record(
+    {
+        "file": Key(_PATH, "patch file, relative to the manifest", required=True),
+        "copy": Key(
+            ListOf(
+                Record(
+                    {
+                        "target": Key(Text(), "the target whose sources are copied", required=True),
+                        "to": Key(Text(), "path in the tree, with {stem} and {symbol}", required=True),
+                    }
+                )
+            ),
+            "sources that go into the tree with the patch",
+        ),
+    }
+)
+
 MANIFEST = Record(
     {
         "schema": Key(Text(), f"schema version, {SCHEMA_VERSION}", required=True),
@@ -301,6 +318,7 @@ MANIFEST = Record(
         "policies": Key(ListOf(POLICY), "optimization rules, each with a reason"),
         "outputs": Key(ListOf(OUTPUT), "what to package"),
         "audit": Key(AUDIT, "the gate's rules"),
+        "patches": Key(ListOf(PATCH_SET), "patches for another source tree, for `shaderpack patch`"),
     }
 )
 
