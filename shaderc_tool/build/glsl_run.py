@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import posixpath
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -14,12 +14,14 @@ from shaderc_tool.build.pool import run_pool
 from shaderc_tool.build.process import Completed, ProcessRunner
 from shaderc_tool.build.tool_result import failure, from_tool_text
 from shaderc_tool.build.variant_file import VariantFile, make_variant_file
-from shaderc_tool.diagnostics import Diagnostic, Severity
+from shaderc_tool.diagnostics import Diagnostic, Severity, has_errors
 from shaderc_tool.formats.errors import FormatError
-from shaderc_tool.formats.spirv import Module, read_module
+from shaderc_tool.formats.spirv import read_module
+from shaderc_tool.formats.spirv_conversions import may_convert_constant
 from shaderc_tool.manifest.model import Policy, ShaderJob
 from shaderc_tool.toolchains.glsl import (
-    BATCH_SIZE,
+    LARGEST_BATCH,
+    LEAST_BATCH,
     GlslFlags,
     GlslToolchain,
     Tool,
@@ -31,7 +33,8 @@ from shaderc_tool.toolchains.glsl import (
 )
 
 # glibc fills fresh blocks with the complement, so this gives a batch the zeros that a lone process finds by luck;
-# glslang reads one uninitialised value (vulkan-facts.md section 5).
+# glslang reads one uninitialised value (vulkan-facts.md section 5). It costs a batch 8 % of its time, so a batch runs
+# without, and only the modules that could hold such a value are made again with it.
 STEADY_MALLOC = {"MALLOC_PERTURB_": "255"}
 OTHER_MALLOC = {"MALLOC_PERTURB_": "85"}
 
@@ -94,8 +97,10 @@ class GlslCompiler:
             else:
                 groups.setdefault((job.env, job.spv, job.optimize), []).append(job)
         for group in groups.values():
-            size = max(1, min(BATCH_SIZE, math.ceil(len(group) / max(1, workers))))
-            yield from (group[i : i + size] for i in range(0, len(group), size))
+            start = 0
+            for size in batch_sizes(len(group), workers):
+                yield group[start : start + size]
+                start += size
         yield from singles
 
     def _folder(self) -> Path:
@@ -116,10 +121,23 @@ class GlslCompiler:
                 return [self._run_single(j, self._sub(folder, j)) for j in jobs]
             variants[f"{job.symbol}.comp"] = variant
             (folder / f"{job.symbol}.comp").write_text(variant.text, "utf-8", newline="")
-        include = [str(self.root / i) for i in self.include]
-        argv = glslc_batch_argv(flags_of(jobs[0], include), list(variants), str(self.chain.compiler.path))
-        done = self.runner.run(argv, cwd=folder, env=self._env(self.chain.compiler))
+        done = self._glslc(jobs[0], list(variants), folder, self.malloc or {})
+        if self.malloc is None:
+            self._steady(jobs, folder)
         return list(self._collect(jobs, folder, variants, done))
+
+    def _glslc(self, like: ShaderJob, files: Sequence[str], folder: Path, malloc: Mapping[str, str]) -> Completed:
+        flags = flags_of(like, [str(self.root / i) for i in self.include])
+        argv = glslc_batch_argv(flags, files, str(self.chain.compiler.path))
+        return self.runner.run(argv, cwd=folder, env={**self.chain.compiler.env, **malloc})
+
+    def _steady(self, jobs: list[ShaderJob], folder: Path) -> None:
+        """Make again, under zeroed memory, the modules in which glslang may have left a value uninitialised."""
+        made = {f"{job.symbol}.comp": folder / f"{job.symbol}.comp.spv" for job in jobs}
+        suspects = [n for n, path in made.items() if path.is_file() and may_convert_constant(path.read_bytes())]
+        if suspects and not self._glslc(jobs[0], suspects, folder, STEADY_MALLOC).ok:
+            for name in suspects:
+                made[name].unlink(missing_ok=True)  # `_collect` compiles it alone
 
     def _sub(self, folder: Path, job: ShaderJob) -> Path:
         sub = folder / job.symbol
@@ -214,47 +232,60 @@ class GlslCompiler:
         self, job: ShaderJob, made: Path, messages: tuple[Diagnostic, ...], seconds: float, folder: Path
     ) -> CompileResult:
         data = made.read_bytes()
-        invalid, module = self._validate(job, made, data)
-        if invalid or module is None:
-            return CompileResult(job, None, (*messages, *invalid), seconds)
-        policy = self._module_policy(job, module)
+        found = (*messages, *self._validate(job, made, data))
+        if has_errors(found):
+            return CompileResult(job, None, found, seconds)
+        policy = self._module_policy(job, data)
         if policy is not None and policy.optimize != job.optimize:
             again = replace(job, optimize=policy.optimize, optimize_reason=policy.reason)
             sub = folder / f"{job.symbol}-policy"
             sub.mkdir()
             return self._run_single(again, sub)
-        return CompileResult(job, data, messages, seconds)
+        return CompileResult(job, data, found, seconds)
 
-    def _validate(self, job: ShaderJob, made: Path, data: bytes) -> tuple[list[Diagnostic], Module | None]:
+    def _validate(self, job: ShaderJob, made: Path, data: bytes) -> list[Diagnostic]:
+        try:
+            read_module(data)
+        except FormatError as error:
+            return [_invalid(job, str(error), "", Severity.ERROR)]
+        if job.validate == "off":
+            return []
         tool = self.chain.validator
         argv = spirv_val_argv(job.env, job.layout, str(made), str(tool.path))
         done = self.runner.run(argv, cwd=self.root, env=tool.env)
-        if not done.ok:
-            cause = f"spirv-val {done.how_it_ended()}"
-            return [_invalid(job, cause, done.text.replace(str(made), job.output))], None
-        try:
-            return [], read_module(data)
-        except FormatError as error:
-            return [_invalid(job, str(error), "")], None
+        if done.ok:
+            return []
+        severity = Severity.ERROR if job.validate == "error" else Severity.WARNING
+        return [_invalid(job, f"spirv-val {done.how_it_ended()}", done.text.replace(str(made), job.output), severity)]
 
-    def _module_policy(self, job: ShaderJob, module: Module) -> Policy | None:
-        if job.optimize_reason:
+    def _module_policy(self, job: ShaderJob, data: bytes) -> Policy | None:
+        policies = [p for p in self.policies if p.needs_module]
+        if job.optimize_reason or not policies:
             return None
-        for policy in self.policies:
+        module = read_module(data)
+        for policy in policies:
             checks = (
                 (policy.capabilities, module.capabilities),
                 (policy.extensions, module.extensions),
                 (policy.kernels, (job.kernel,)),
                 (policy.symbols, (job.symbol,)),
             )
-            if policy.needs_module and all(
-                not globs or any(fnmatchcase(n, g) for n in names for g in globs) for globs, names in checks
-            ):
+            if all(not globs or any(fnmatchcase(n, g) for n in names for g in globs) for globs, names in checks):
                 return policy
         return None
 
 
-def _invalid(job: ShaderJob, cause: str, detail: str) -> Diagnostic:
+def batch_sizes(count: int, workers: int) -> Iterator[int]:
+    """Sizes of the batches that `count` files are given in: large ones first, so that few processes start; small ones
+    last, so that all workers end at about the same time."""
+    least = max(1, min(LEAST_BATCH, math.ceil(count / workers)))
+    while count > 0:
+        size = min(count, LARGEST_BATCH, max(least, math.ceil(count / (2 * workers))))
+        yield size
+        count -= size
+
+
+def _invalid(job: ShaderJob, cause: str, detail: str, severity: Severity) -> Diagnostic:
     return Diagnostic(
         "SP3007",
         f"{job.symbol}: the SPIR-V module is not valid for {job.env} with {job.layout} layout",
@@ -262,6 +293,7 @@ def _invalid(job: ShaderJob, cause: str, detail: str) -> Diagnostic:
         cause=cause,
         fix="correct the shader; if it means another block layout, set `layout:`",
         subject=job.symbol,
+        severity=severity,
         detail=detail,
     )
 

@@ -38,6 +38,7 @@ def shader_parts(job: ShaderJob, closure: Closure, tool: str, policy: str, inclu
         "env": f"{job.env} {job.spv}",
         "optimize": job.optimize,
         "layout": job.layout,
+        "validate": job.validate,
         "debug": str(job.debug),
         "policies": policy,
         "include": include,

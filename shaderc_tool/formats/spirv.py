@@ -124,7 +124,7 @@ def _header(data: bytes) -> tuple[tuple[int, int], str, int, tuple[int, ...]]:
 
 
 def _instructions(words: tuple[int, ...]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-    """(byte offset, opcode, operands) of every instruction."""
+    """(byte offset, opcode, operands) of every instruction that `_collect` reads; all others are only measured."""
     at, end = t.HEADER_WORDS, len(words)
     while at < end:
         count, opcode = words[at] >> 16, words[at] & 0xFFFF
@@ -132,7 +132,8 @@ def _instructions(words: tuple[int, ...]) -> Iterator[tuple[int, int, tuple[int,
             raise FormatError("an instruction has no words", 4 * at)
         if at + count > end:
             raise FormatError(f"instruction {opcode} reaches {at + count - end} words past the end", 4 * at)
-        yield 4 * at, opcode, words[at + 1 : at + count]
+        if opcode in _READ:
+            yield 4 * at, opcode, words[at + 1 : at + count]
         at += count
 
 
@@ -149,6 +150,7 @@ _LEAST = {
     **dict.fromkeys(t.CONVERSIONS, 3),
 }  # fmt: skip
 _TYPES_RANGE = range(t.OP_TYPE_VOID, t.OP_TYPE_POINTER + 1)
+_READ = frozenset({*_LEAST, *_TYPES_RANGE, t.OP_FUNCTION_END})
 _CONSTANTS = (
     t.OP_CONSTANT_TRUE, t.OP_CONSTANT_FALSE, t.OP_CONSTANT, t.OP_CONSTANT_COMPOSITE, t.OP_SPEC_CONSTANT_TRUE,
     t.OP_SPEC_CONSTANT_FALSE, t.OP_SPEC_CONSTANT, t.OP_SPEC_CONSTANT_COMPOSITE,

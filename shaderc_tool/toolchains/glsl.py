@@ -13,8 +13,8 @@ from pathlib import Path
 Defines = Sequence[tuple[str, str]]
 """Macro names and texts, in order."""
 
-BATCH_SIZE = 30
-"""Variant files per glslc process: between 20 and 60 its start-up no longer shows (vulkan-facts.md section 2)."""
+LEAST_BATCH, LARGEST_BATCH = 30, 160
+"""Variant files per glslc process. With 30, its start-up is a tenth of the time (vulkan-facts.md section 2)."""
 
 _GLSLC_OPTIMIZE = {"none": "-O0", "size": "-Os", "speed": "-O"}
 _OPT_OPTIMIZE = {"size": "-Os", "speed": "-O"}
