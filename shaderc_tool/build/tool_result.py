@@ -9,11 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from shaderc_tool.build.process import Completed
-from shaderc_tool.diagnostics import Diagnostic, Severity
+from shaderc_tool.diagnostics import Diagnostic, Place, Severity
 from shaderc_tool.manifest.model import ShaderJob
 from shaderc_tool.toolchains import clang_text
 
 _GLSLANG = re.compile(r"(?P<kind>ERROR|WARNING): (?:(?P<file>[^\n]*?):(?P<line>\d+): )?(?P<text>.*)")
+_QUOTED = re.compile(r"'([^']+)' : ")
 _MISSING_INCLUDE = re.compile(r"Cannot find or open include file|could not process include directive", re.I)
 
 
@@ -48,7 +49,7 @@ def _as_glslc_text(text: str) -> str:
 
 def _refine(message: Diagnostic, root: Path) -> Diagnostic:
     """The message with its place below `root`, and a code of its own where the cause is known."""
-    place = replace(message.place, file=_relative(message.place.file, root)) if message.place else None
+    place = _placed(message.place, message.message, root) if message.place else None
     if message.severity is not Severity.ERROR:
         return replace(message, place=place)
     if "Missing entry point" in message.message:
@@ -81,6 +82,20 @@ def failure(done: Completed, tool: str, job: ShaderJob, made: Path, messages: li
     if not made.is_file() or made.stat().st_size == 0:
         return [*errors, _no_output(tool, job)]
     return errors
+
+
+def _placed(place: Place, text: str, root: Path) -> Place:
+    """The place below `root`, with the column of the word that the message quotes: glslang gives none itself."""
+    place = replace(place, file=_relative(place.file, root))
+    quoted = _QUOTED.match(text)
+    if place.column or not place.line or quoted is None:
+        return place
+    try:
+        line = (root / place.file).read_text("utf-8", "replace").split("\n")[place.line - 1]
+    except (OSError, IndexError):
+        return place
+    found = list(re.finditer(rf"(?<!\w){re.escape(quoted[1])}(?!\w)", line))
+    return replace(place, column=found[0].start() + 1) if len(found) == 1 else place
 
 
 def _relative(file: str, root: Path) -> str:
