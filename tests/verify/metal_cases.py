@@ -212,6 +212,35 @@ def _get_rows(kind: str) -> MetalCase:
     return MetalCase("gpt4all", f"kernel_get_rows_{kind}", prepare, 1e-6)
 
 
+def _rope() -> Prepared:
+    """Pairs (2i, 2i + 1) turn by position · base^(-2i / n); layout (tokens, heads, n)."""
+    tokens, heads, n, base = 5, 3, 64, 10000.0
+    x = _normal("rope", tokens, heads, n)
+    positions = np.array([0, 1, 7, 30, 100], np.int32)
+    y = np.zeros_like(x)
+    angle = positions[:, None] * base ** (-np.arange(0, n, 2) / n)
+    cosine, sine = np.cos(angle)[:, None], np.sin(angle)[:, None]
+    even, odd = x[..., ::2].astype(np.float64), x[..., 1::2].astype(np.float64)
+    expected = np.stack([even * cosine - odd * sine, even * sine + odd * cosine], -1).reshape(x.shape)
+    shape = [*map(np.int64, (n, heads, tokens, 1)), *map(np.uint64, (4, 4 * n, 4 * n * heads, x.nbytes))]
+    floats = [np.float32(value) for value in (base, 1, 0, 1, 32, 1)]
+    # No frequency factors: the kernel compares the pointers of buffers 2 and 0.
+    buffers = [x, positions, x, y, *shape, *shape, np.int32(0), np.int32(n), np.int32(4096), *floats]
+    return Prepared(buffers, [(y, expected)], (32, 1, 1), grid=(heads, tokens, 1))
+
+
+def _group_norm() -> Prepared:
+    groups, n = 4, 256
+    x = _normal("group", groups, n) + np.float32(0.5)
+    y = np.zeros_like(x)
+    wide = x.astype(np.float64) - x.astype(np.float64).mean(1, keepdims=True)
+    expected = wide / np.sqrt((wide**2).mean(1, keepdims=True) + 1e-5)
+    sizes = [*map(np.int64, (16, 16, groups)), *map(np.uint64, (4, 64, 1024))]
+    buffers = [x, y, *sizes, np.int32(groups), np.float32(1e-5)]
+    # One simdgroup: with more, the first one clears the shared sums while others may still read them.
+    return Prepared(buffers, [(y, expected)], (32,), grid=(groups,), threadgroup_memory={0: 128})
+
+
 def _argsort() -> Prepared:
     rows, n, padded = 3, 100, 128
     x = _normal("argsort", rows, n)
@@ -231,6 +260,8 @@ GPT4ALL = [
     MetalCase("gpt4all", "kernel_scale", _scale, 1e-6),
     MetalCase("gpt4all", "kernel_norm", _norm("kernel_norm"), 2e-6),
     MetalCase("gpt4all", "kernel_rms_norm", _norm("kernel_rms_norm"), 2e-6),
+    MetalCase("gpt4all", "kernel_group_norm", _group_norm, 2e-6),
+    MetalCase("gpt4all", "kernel_rope_norm_f32", _rope, 2e-5),
     MetalCase("gpt4all", "kernel_soft_max_f32", _ggml_soft_max, 1e-6),
     *map(_mul_mv, _MUL_MV),
     MetalCase("gpt4all", "kernel_mul_mv_f16_f32", _mul_mv_half, 2e-6),
@@ -399,6 +430,44 @@ def _argsort_block() -> Prepared:
     return Prepared(buffers, [(y, np.argsort(x, axis=1).astype(np.float64))], (128,), grid=(1, 3, 1))
 
 
+def _gemv() -> Prepared:
+    m, n = 50, 300
+    a, x = _normal("gemva", m, n), _normal("gemvx", n)
+    y = np.zeros(m, np.float32)
+    buffers = [a, x, y, np.int32(n), np.int32(m), np.int32(0), np.int32(0)]
+    return Prepared(buffers, [(y, a.astype(np.float64) @ x.astype(np.float64))], (32, 4, 1), grid=(-(-m // 16), 1, 1))
+
+
+def _argmax() -> Prepared:
+    x = _normal("argmax", 7, 300)
+    best = np.zeros(7, np.uint32)
+    buffers = [
+        x, best, np.array([7], np.int32), np.array([300], np.uint64), np.array([1], np.uint64), np.uint64(1),
+        np.uint64(1), np.uint64(300),
+    ]  # fmt: skip
+    return Prepared(buffers, [(best, x.argmax(1))], (96,), grid=(7,), threadgroup_memory={0: 256})
+
+
+def _all_reduce() -> Prepared:
+    x = _normal("all", 9000)
+    total = np.zeros(1, np.float32)
+    return Prepared([x, total, np.uint64(9000)], [(total, x.astype(np.float64).sum())], (256,), threads=(2304,))
+
+
+def _scatter() -> Prepared:
+    """out[rows[i]] += updates[i] through an argument buffer; some rows more than once."""
+    rows = np.array([3, 0, 9, 3, 3, 7], np.int32)
+    updates, out = _normal("scatter", 6, 1, 4), _normal("scattered", 10, 4)
+    expected = out.astype(np.float64)
+    np.add.at(expected, rows, updates[:, 0].astype(np.float64))
+    indices = {0: rows, 2: np.array([6], np.int32), 3: np.array([1], np.uint64), 4: np.int32(1)}
+    buffers = [
+        indices, updates, out, np.array([6, 1, 4], np.int32), np.array([4, 4, 1], np.uint64), np.uint64(3),
+        np.uint64(4), np.array([10, 4], np.int32), np.array([4, 1], np.uint64), np.uint64(2), np.array([0], np.int32),
+    ]  # fmt: skip
+    return Prepared(buffers, [(out, expected)], (24,), threads=(24,))
+
+
 _LOCALS = {0: 128, 1: 128}
 MLX = [
     *(_softmax("mlx", f"softmax_{kind}", kind, 256, _LOCALS) for kind in _KINDS),
@@ -407,6 +476,10 @@ MLX = [
     _unary("vtanhfloat32", np.tanh),
     _unary("vsinfloat32", np.sin),
     MetalCase("mlx", "row_reduce_sumfloat32", _row_reduce, 2e-6),
+    MetalCase("mlx", "all_reduce_sumfloat32", _all_reduce, 2e-6),
+    MetalCase("mlx", "argmax_float32", _argmax, 0.0),
+    MetalCase("mlx", "gemv_float32_bm4_bn32_tm4_tn4", _gemv, 1e-6),
+    MetalCase("mlx", "scatterfloat32int32_sum_1", _scatter, 1e-6),
     MetalCase("mlx", "contiguous_scan_inclusive_sum_float32_float32", _scan, 2e-6),
     MetalCase("mlx", "gemm_nt_float32_float32_bm32_bn32_bk16_wm2_wn2_MN_taligned_K_taligned", _gemm, 1e-6),
     MetalCase("mlx", "arg_block_merge_sort_float32_uint32_bn128_tn8", _argsort_block, 0.0),

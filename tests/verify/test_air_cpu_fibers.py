@@ -277,7 +277,33 @@ stay:
   ret void
 """
     result = air_cpu.run(kernel((LOCAL,), body, before=BARRIER), "k", buffers=[], grid=(3,), threadgroup=(64,))
-    assert (result.barriers, result.exited_before_barrier) == (3, 3)
+    assert (result.barriers, result.incomplete_barriers) == (3, 3)
+
+
+def test_barriers_in_a_loop_that_some_lanes_have_left() -> None:
+    """MLX's gemv: the lanes that are through wait in the sum behind the loop until the others are, barriers and all."""
+    body = """
+  br label %loop
+loop:
+  %i = phi i32 [ %1, %entry ], [ %next, %loop ]
+  %acc = phi i32 [ 0, %entry ], [ %more, %loop ]
+  call void @air.wg.barrier(i32 2, i32 1)
+  %more = add i32 %acc, 1
+  %next = add i32 %i, 64
+  %in = icmp slt i32 %next, 200
+  br i1 %in, label %loop, label %end
+end:
+  %sum = call i32 @air.simd_sum.s.i32(i32 %more)
+  %p = getelementptr i32, i32 addrspace(1)* %0, i32 %1
+  store i32 %sum, i32 addrspace(1)* %p
+  ret void
+"""
+    out = np.zeros(64, np.int32)
+    code = kernel((Buffer(0, "i32"), LOCAL), body, before=BARRIER + SUM)
+    result = air_cpu.run(code, "k", buffers=[out], grid=(1,), threadgroup=(64,))
+    turns = [len(range(start, 200, 64)) for start in range(64)]
+    assert out.tolist() == [sum(turns[:32])] * 32 + [sum(turns[32:])] * 32
+    assert (result.barriers, result.incomplete_barriers) == (4, 1)
 
 
 SPIN = """

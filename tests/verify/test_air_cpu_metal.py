@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import warnings
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from shaderc_tool.formats.errors import FormatError
 from shaderc_tool.formats.metallib import FunctionType, Library, read_library
 from shaderc_tool.verify import air_cpu
 from tests.corpora import metallibs
-from tests.verify.metal_cases import CASES, GPT4ALL, MSPLAT, MetalCase, Prepared, relative_error
+from tests.verify.metal_cases import CASES, GPT4ALL, MLX_METAL, MSPLAT, MetalCase, Prepared, relative_error
 
 SMALL = {"gpt4all", "msplat"}
 
@@ -95,6 +96,36 @@ def test_too_little_threadgroup_memory_is_caught() -> None:
         kernel.dispatch(
             prepared.buffers, threadgroup=prepared.threadgroup, grid=prepared.grid, threadgroup_memory={0: 508}
         )
+
+
+# --- faults in the kernels themselves, as docs/metal-on-cpu.md tells
+
+
+def test_group_norm_has_a_race() -> None:
+    case = _case(GPT4ALL, "kernel_group_norm")
+    prepared = case.prepare()
+    _dispatch(_load(case), replace(prepared, threadgroup=(64,)))
+    got, expected = prepared.outputs[0]
+    assert relative_error(got, expected)[1] > 0.01
+
+
+def test_mul_mv_reads_rows_that_are_not_there() -> None:
+    case = _case(GPT4ALL, "kernel_mul_mv_q4_0_f32")
+    prepared = case.prepare()
+    packed = prepared.buffers[0]
+    prepared.buffers[0] = packed[:22].copy()
+    prepared.buffers[4] = prepared.buffers[15] = np.int64(22)
+    with pytest.raises(air_cpu.OutOfBoundsError, match="reads 2 bytes at byte 6336 of buffer 0"):
+        _dispatch(_load(case), prepared)
+
+
+@pytest.mark.corpus
+def test_layer_norm_writes_before_a_private_array() -> None:
+    case = _case(MLX_METAL, "layer_normfloat32")
+    prepared = case.prepare()
+    prepared.buffers[5] = np.uint32(1000)
+    with pytest.raises(air_cpu.OutOfBoundsError, match=r"thread \(126, 0, 0\) .* outside of a private array"):
+        _dispatch(_load(case), prepared)
 
 
 # --- what may be passed as a library

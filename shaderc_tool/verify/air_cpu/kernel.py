@@ -28,15 +28,15 @@ _SLICE_SECONDS: Final = 0.1
 class Result:
     """What a dispatch did. `seconds` is the time inside the kernel.
 
-    `exited_before_barrier` counts barriers that opened although some threads had already returned, which Metal leaves
-    undefined but GPUs accept.
+    `incomplete_barriers` counts barriers that opened without some threads, which had returned or were past it in a
+    simdgroup function. Metal leaves that undefined, GPUs accept it.
     """
 
     seconds: float
     threads: int
     barriers: int
     simdgroup_operations: int
-    exited_before_barrier: int
+    incomplete_barriers: int
 
 
 class Kernel:

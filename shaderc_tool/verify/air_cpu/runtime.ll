@@ -18,7 +18,7 @@
 
 ; 0 threads 1 stacks 2 bytes per stack 3 threadgroup size 4 threadgroups 5 threads in the grid 6 position of the current
 ; threadgroup 7 its size 8 its threads 9 stop flag 10 scheduler sp 11 current thread 12 fault 13 number of ranges
-; 14 ranges (low, high) 15 barriers passed 16 simdgroup operations 17 barriers that finished threads never reached
+; 14 ranges (low, high) 15 barriers passed 16 simdgroup operations 17 barriers that opened without some threads
 ; 18 progress of this round
 %spk.control.type = type { %spk.thread*, i8*, i64, [3 x i32], [3 x i32], [3 x i32], [3 x i32], [3 x i32], i32, i32, i8*, %spk.thread*, %spk.fault, i64, [2 x i64]*, i64, i64, i64, i32 }
 
@@ -226,9 +226,10 @@ run.next:
   %lane.next = add i32 %lane, 1
   br label %run
 
-scan:                                             ; the earliest site among the lanes that wait in an operation
+scan:                                             ; the earliest site among the lanes that wait, and whether a barrier
   %s.lane = phi i32 [ 0, %run ], [ %s.next, %scan.next ]
   %s.site = phi i32 [ -1, %run ], [ %s.site.out, %scan.next ]
+  %s.kind = phi i32 [ 0, %run ], [ %s.kind.out, %scan.next ]
   %s.spun = phi i32 [ 0, %run ], [ %s.spun.out, %scan.next ]
   %s.more = icmp ult i32 %s.lane, %lanes
   br i1 %s.more, label %scan.lane, label %scanned
@@ -239,10 +240,13 @@ scan.lane:
   %s.state = load i32, i32* %s.state.p
   %s.site.p = getelementptr %spk.thread, %spk.thread* %s.t, i64 0, i32 2
   %s.site.own = load i32, i32* %s.site.p
-  %waits = icmp eq i32 %s.state, 1
+  %in.operation = icmp eq i32 %s.state, 1
+  %at.barrier = icmp eq i32 %s.state, 2
+  %waits = or i1 %in.operation, %at.barrier
   %earlier = icmp ult i32 %s.site.own, %s.site
   %better = and i1 %waits, %earlier
   %s.site.out = select i1 %better, i32 %s.site.own, i32 %s.site
+  %s.kind.out = select i1 %better, i32 %s.state, i32 %s.kind
   %yielded = icmp eq i32 %s.state, 4
   br i1 %yielded, label %wake, label %scan.next
 wake:
@@ -257,9 +261,9 @@ scanned:
   br i1 %any.spun, label %spinning, label %still
 spinning:
   ret i32 1
-still:
-  %none = icmp eq i32 %s.site, -1
-  br i1 %none, label %blocked, label %gather
+still:                                            ; lanes that wait behind a barrier wait for those that wait at it
+  %operation = icmp eq i32 %s.kind, 1
+  br i1 %operation, label %gather, label %blocked
 blocked:
   ret i32 0
 
@@ -361,7 +365,7 @@ deadlock:
   call void @spk.record(i32 %why, i32 0, i32 0, i64 0, i64 0)
   br label %failed
 
-barrier:                                          ; all live threads wait at a barrier, or all have finished
+barrier:                                          ; every simdgroup waits at a barrier or has finished
   %b.i = phi i32 [ 0, %simd.end ], [ %b.next, %barrier.next ]
   %b.waiting = phi i32 [ 0, %simd.end ], [ %b.waiting.out, %barrier.next ]
   %b.site = phi i32 [ 0, %simd.end ], [ %b.site.out, %barrier.next ]
