@@ -5,6 +5,7 @@ Nothing here raises for damaged content: what cannot be read becomes a `Fault` w
 
 from __future__ import annotations
 
+import hashlib
 import io
 import lzma
 import mmap
@@ -81,6 +82,7 @@ class ShaderReport:
     module: Module
     offset: int
     size: int
+    sha256: str = ""
 
 
 @dataclass(frozen=True)
@@ -271,7 +273,7 @@ def _describe(view: memoryview, name: str, depth: int) -> Description:
         if kind == "air":
             return _describe_air(bare, view)
         if kind == "spirv":
-            return replace(bare, shaders=(ShaderReport(read_module(bytes(view)), 0, len(view)),))
+            return replace(bare, shaders=(_shader(view, 0, len(view)),))
         if kind in KINDS:
             return _describe_image(bare, view)
         if kind in ("fat", "archive"):
@@ -282,6 +284,11 @@ def _describe(view: memoryview, name: str, depth: int) -> Description:
     except FormatError as error:
         return replace(bare, faults=(Fault(_plain(error), error.offset),))
     return bare
+
+
+def _shader(view: memoryview, offset: int, size: int) -> ShaderReport:
+    data = bytes(view[offset : offset + size])
+    return ShaderReport(read_module(data), offset, size, hashlib.sha256(data).hexdigest())
 
 
 def _plain(error: FormatError) -> str:
@@ -318,7 +325,7 @@ def _describe_image(bare: Description, view: memoryview) -> Description:
     shaders, faults = [], []
     for offset, size in find_modules(view):
         try:
-            shaders.append(ShaderReport(read_module(bytes(view[offset : offset + size])), offset, size))
+            shaders.append(_shader(view, offset, size))
         except FormatError as error:
             faults.append(Fault(f"SPIR-V module: {_plain(error)}", offset + max(error.offset, 0)))
     return _with_libraries(replace(filled, shaders=tuple(shaders), faults=tuple(faults)), view)

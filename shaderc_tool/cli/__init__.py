@@ -14,6 +14,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "build": ("build", "build_command", "Compile, package and gate everything a manifest declares."),
     "audit": ("audit", "audit_command", "Run the gate alone, on artifacts made earlier or elsewhere."),
     "inspect": ("inspect", "inspect_command", "Show what is in a metallib, AIR, SPIR-V or object file."),
+    "diff": ("diff", "diff_command", "Compare the kernels of two artifacts, builds or baselines."),
     "verify": ("verify", "verify_command", "Run the built kernels and compare with the references."),
     "patch": ("patch", "patch_command", "Apply the manifest's patches to a source tree, or take them out."),
     "explain": ("explain", "explain_command", "Say where a kernel stands, or what a diagnostic code means."),
