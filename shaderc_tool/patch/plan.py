@@ -81,7 +81,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Plan:
-    """All verdicts, and what to write when every one of them fits. `versions` is the chosen version by patch."""
+    """All verdicts, and what to write when every one of them fits. `versions` is the chosen version by patch.
+
+    `edits` are of the blocks that are or will be in the tree, the damaged ones included.
+    """
 
     items: tuple[Item, ...]
     changes: tuple[Change, ...]
@@ -225,12 +228,13 @@ def _place_hunk(patch: str, hunk: Hunk, lines: Lines, removed: str | None) -> _O
         return Item(patch, hunk.sentinel, verdict, Place(hunk.file, line + 1))
 
     if hunk.sentinel in broken:
-        return _Outcome(item(Verdict.HALF_APPLIED), diagnostic=report.half_applied(hunk, lines))
+        edit = Edit(hunk.file, hunk.sentinel, hunk.action, "")
+        return _Outcome(item(Verdict.HALF_APPLIED), edit=edit, diagnostic=report.half_applied(hunk, lines))
     block = whole.get(hunk.sentinel)
     if block is not None:
         edit = Edit(hunk.file, hunk.sentinel, hunk.action, _taken_out(hunk, lines, block, removed))
         if not block.intact:
-            return _Outcome(item(Verdict.EDITED, block.start), diagnostic=report.edited(hunk, lines, block))
+            return _Outcome(item(Verdict.EDITED, block.start), None, edit, report.edited(hunk, lines, block))
         if block.digest == hunk.digest:
             return _Outcome(item(Verdict.APPLIED, block.start), edit=edit)
         newer = _replace(lines, block.start, block.end, hunk.block())
