@@ -120,6 +120,12 @@ def compile_argv(program: Path, options: MslOptions, header: Path, precompiled: 
     return argv
 
 
+def syntax_argv(program: Path, options: MslOptions) -> list[str]:
+    """Check text from standard input that has the shim in front of it; a measure of what clang itself needs."""
+    flags = [*_LANGUAGE, *_MATH[options.math]]
+    return [str(program), "clang", "-cc1", "-triple", _TRIPLE, *flags, "-w", "-fsyntax-only", "-"]
+
+
 @dataclass(frozen=True)
 class Message:
     """One line of clang's. `ranges` are (line, first column, line, end column) of the operands it is about."""

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import re
 import tempfile
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,9 @@ from shaderc_tool.msl.shim.names import NOT_MODELLED_TYPES
 from shaderc_tool.msl.tokens import WORD, Token, TokenStream, tokenize, unclosed_brace
 
 LANGUAGES = ((1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2), (2, 3), (2, 4), (3, 0), (3, 1), (3, 2), (4, 0))
+
+_PRECOMPILING = threading.Lock()
+_DAMAGED_SHIM = re.compile(rb"(?:AST|PCH|precompiled) file|\.pch'|metal_stdlib-\w+\.h' (?:not found|has been modified)")
 
 # On the first and last line, so that line numbers stay: debug information of functions costs time and is not used.
 _NO_DEBUG = '_Pragma("clang attribute push(__attribute__((nodebug)), apply_to = hasType(functionType))") '
@@ -145,14 +149,28 @@ class _Compile:
     def _attempts(self, unit: Rewritten) -> tuple[Completed, list[clang.Message]]:
         """Compile, and again for as long as a message tells how to put the text right for clang."""
         with _shim(self.options, self._program, self.run, self.cwd) as (header, precompiled):
-            argv = clang.compile_argv(self._program, self.options, header, precompiled)
-            for _ in range(ROUNDS):
-                text = f"{_NO_DEBUG}{unit.stream.text()}{_END}{unit.entries.probes}\n"
-                completed = self.run(argv, self.cwd, text.encode("utf-8"))
-                messages = clang.parse_messages(completed.stderr.decode("utf-8", "replace"))
-                if not repair(unit.stream, messages):
-                    break
-        return completed, messages
+            completed = self._clang(unit, header, precompiled)
+            if precompiled and _DAMAGED_SHIM.search(completed.stderr):
+                header.unlink(missing_ok=True)
+                header.with_suffix(".h").unlink(missing_ok=True)
+        if precompiled and _DAMAGED_SHIM.search(completed.stderr):
+            with _shim(self.options, self._program, self.run, self.cwd) as (header, precompiled):
+                completed = self._clang(unit, header, precompiled)
+        return completed, clang.parse_messages(completed.stderr.decode("utf-8", "replace"))
+
+    def _clang(self, unit: Rewritten, header: Path, precompiled: bool) -> Completed:
+        argv = clang.compile_argv(self._program, self.options, header, precompiled)
+        completed = self._compile_once(argv, unit)
+        for _ in range(ROUNDS):
+            messages = clang.parse_messages(completed.stderr.decode("utf-8", "replace"))
+            if not repair(unit.stream, messages):
+                break
+            completed = self._compile_once(argv, unit)
+        return completed
+
+    def _compile_once(self, argv: list[str], unit: Rewritten) -> Completed:
+        text = f"{_NO_DEBUG}{unit.stream.text()}{_END}{unit.entries.probes}\n"
+        return self.run(argv, self.cwd, text.encode("utf-8"))
 
     def _crash(self, completed: Completed) -> Diagnostic:
         tail = completed.stderr.decode("utf-8", "replace").strip().splitlines()[-3:]
@@ -268,10 +286,15 @@ def precompiled_shim(options: MslOptions, program: Path, run: Run, cwd: Path, fo
     stamp = program.stat()
     key = hashlib.sha256("\0".join([text, *argv, str(stamp.st_size), str(stamp.st_mtime_ns)]).encode()).hexdigest()[:24]
     output = folder / f"metal_stdlib-{key}.pch"
-    if output.is_file():
-        return output
+    with _PRECOMPILING:  # threads of one build would otherwise all make it at once
+        if not output.is_file():
+            _precompile(options, program, run, cwd, text, output)
+    return output
+
+
+def _precompile(options: MslOptions, program: Path, run: Run, cwd: Path, text: str, output: Path) -> None:
+    folder, header = output.parent, output.with_suffix(".h")
     folder.mkdir(parents=True, exist_ok=True)
-    header = folder / f"metal_stdlib-{key}.h"
     if not header.is_file():
         _replace(header, text.encode("utf-8"))
     with tempfile.NamedTemporaryFile(dir=folder, suffix=".tmp", delete=False) as temporary:
@@ -281,7 +304,6 @@ def precompiled_shim(options: MslOptions, program: Path, run: Run, cwd: Path, fo
         target.unlink(missing_ok=True)
         raise RuntimeError(f"the Metal shim does not compile: {completed.stderr.decode('utf-8', 'replace')[:2000]}")
     target.replace(output)
-    return output
 
 
 def _replace(path: Path, data: bytes) -> None:

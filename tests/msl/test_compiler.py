@@ -143,6 +143,20 @@ def test_the_precompiled_shim_is_made_once(tmp_path: Path) -> None:
     assert {path.suffix for path in tmp_path.iterdir()} == {".h", ".pch"}
 
 
+@pytest.mark.parametrize("damage", ["cut", "empty", "header"])
+def test_a_damaged_precompiled_shim_is_made_again(tmp_path: Path, damage: str) -> None:
+    require_clang()
+    source = f"#include <metal_stdlib>\nusing namespace metal;\n{COPY}"
+    options = MslOptions(cache_dir=tmp_path)
+    good = compile_msl(source, "a.metal", options, run, Path.cwd())
+    (pch,) = tmp_path.glob("*.pch")
+    if damage == "header":
+        pch.with_suffix(".h").write_text("int changed;\n")
+    else:
+        pch.write_bytes(pch.read_bytes()[: 100000 if damage == "cut" else 0])
+    assert clean(compile_msl(source, "a.metal", options, run, Path.cwd())) == good
+
+
 @pytest.mark.parametrize("ended", [Ended(-11, b"", b""), Ended(1, b"", b"Stack dump:\n0. Program arguments\n")])
 def test_a_crash_of_clang_is_our_fault_not_the_users(ended: Ended) -> None:
     require_clang()
