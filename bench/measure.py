@@ -42,4 +42,4 @@ def interleaved(runs: int, ours: Callable[[], Sample], peer: Callable[[], Sample
 
 def median_ratio(a: Sequence[Sample], b: Sequence[Sample], what: str) -> float:
     """Median over the pairs of b/a: how many times more the peer needs."""
-    return statistics.median(getattr(y, what) / getattr(x, what) for x, y in zip(a, b, strict=True))
+    return float(statistics.median(getattr(y, what) / getattr(x, what) for x, y in zip(a, b, strict=True)))

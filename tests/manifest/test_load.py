@@ -140,10 +140,14 @@ def test_select_targets() -> None:
     assert "vulkan" in caught.value.diagnostics[0].fix
 
 
-KEYS = st.sampled_from(["schema", "pack", "targets", "kernels", "variants", "outputs", "audit", "policies", "x", "file"])
+KEYS = st.sampled_from(
+    ["schema", "pack", "targets", "kernels", "variants", "outputs", "audit", "policies", "x", "file"]
+)
 SCALARS = st.one_of(st.integers(-5, 5), st.sampled_from(["vulkan", "a.comp", "{x}", "", "1", "true"]), st.none())
 TREES = st.recursive(
-    SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(KEYS, inner, max_size=4)), max_leaves=20
+    SCALARS,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(KEYS, inner, max_size=4)),
+    max_leaves=20,
 )
 
 
