@@ -122,7 +122,8 @@ def _show_items(plan: Plan, mode: str) -> None:
 def _summary(plan: Plan, mode: str, changes: tuple[Change, ...]) -> str:
     misfits = sum(not item.verdict.fits for item in plan.items)
     if not plan.fits:
-        return f"{misfits} of {len(plan.items)} do not fit; nothing was written"
+        why = f"{misfits} of {len(plan.items)} do not fit" if misfits else "refused"
+        return f"{why}; nothing was written"
     if mode == "check":
         return f"all {len(plan.items)} fit"
     return f"{len(changes)} files changed" if changes else "nothing to do"

@@ -24,7 +24,7 @@ def forbidden(guard: Guard, place: Place) -> Diagnostic:
         place,
         cause="nothing is written into a tree with this patch in it",
         fix=guard.fix,
-        subject=place.file,
+        subject=guard.text,
         related=(Related(guard.place, "the rule"),),
     )
 
