@@ -23,6 +23,8 @@ _SIMPLE = (
     (r"__global\b", "device"),
     (r"__local\b", "threadgroup"),
     (r"__private\b", "thread"),
+    (r"pointer to address space '__generic'", "pointer without an address space"),
+    (r"address space '__generic'", "no address space"),
     (r"__generic ", ""),
     (r"address space '2'", "address space 'constant'"),
     (r"metal::__at\((\w+)\)", r"\1"),
@@ -40,7 +42,7 @@ def to_metal(text: str) -> str:
     """The message with types and address spaces as the user wrote them."""
     text = re.sub(r" \[-W[\w-]+\]$", "", text)
     text = re.sub(
-        rf"(?:metal::)?vec<{_ELEMENT}, (\d+)>|{_ELEMENT} __attribute__\(\(ext_vector_type\((\d+)\)\)\)",
+        rf"(?:metal::)?vec<{_ELEMENT}, (\d+)>|{_ELEMENT} (?:__\w+ )?__attribute__\(\(ext_vector_type\((\d+)\)\)\)",
         lambda m: f"{_SHORT.get(m[1] or m[3], m[1] or m[3])}{m[2] or m[4]}",
         text,
     )

@@ -143,6 +143,19 @@ def test_link_makes_one_module_for_each_function() -> None:
     assert constants == {"first": [("on", 3)], "second": [("gain", 4)], "third": []}
 
 
+def test_host_names_need_not_be_identifiers() -> None:
+    names = ["ns::scale<float>", 'a "b" c', "größe", "x.y-z"]
+    lines = [
+        f"template [[host_name({name!r})]] kernel void scale<{kind}>(device {kind} *, uint);".replace("'", '"')
+        if '"' not in name
+        else f'template [[host_name("a \\"b\\" c")]] kernel void scale<{kind}>(device {kind} *, uint);'
+        for name, kind in zip(names, ("float", "half", "int", "uint"), strict=True)
+    ]
+    body = "template <typename T> kernel void scale(device T *x, uint i [[thread_position_in_grid]]) { x[i] *= 2; }\n"
+    library = read_library(link_metallib([_air(body + "\n".join(lines))], "macos", "14.0"))
+    assert [f.name for f in library.functions] == names
+
+
 def test_link_refuses_two_functions_of_one_name() -> None:
     with pytest.raises(ValueError, match="first"):
         link_metallib([_air(TWO), _air(TWO)], "macos", "14.0")

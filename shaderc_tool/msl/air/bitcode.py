@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 
+from shaderc_tool.msl.air.clean import quoted
 from shaderc_tool.msl.air.constants import keep_constants
 from shaderc_tool.msl.air.module import IrModule, parse_module
 
@@ -46,14 +47,24 @@ def split_functions(text: str) -> list[tuple[str, str]]:
     """
     module = parse_module(text)
     listed = re.findall(r"!(\d+)", module.named.get("air.kernel", ""))
-    return [(name, _alone(module, name, number)) for number, name in ((n, _function_name(module, n)) for n in listed)]
+    symbols = [(number, _function_symbol(module, number)) for number in listed]
+    return [(_plain(symbol), _alone(module, symbol, number)) for number, symbol in symbols]
 
 
-def _alone(module: IrModule, name: str, node: str) -> str:
+def _plain(symbol: str) -> str:
+    """The name that a symbol stands for."""
+    raw = re.sub(rb"\\([0-9A-Fa-f]{2})", lambda m: bytes([int(m[1], 16)]), symbol.strip('"').encode())
+    return raw.decode("utf-8")
+
+
+def _alone(module: IrModule, symbol: str, node: str) -> str:
     predicates = set(re.findall(r"@(__metal_implicit_fc_pred_\d+)", _closure(module, int(node))))
-    part = module.reachable({name} | predicates)
+    part = module.reachable({symbol} | predicates)
     part.named["air.kernel"] = f"!{{!{node}}}"
-    part.preamble = [f'source_filename = "{name}"', *[p for p in part.preamble if not p.startswith("source_")]]
+    part.preamble = [
+        f"source_filename = {quoted(_plain(symbol))}",
+        *[p for p in part.preamble if not p.startswith("source_")],
+    ]
     keep_constants(part, module)
     part.drop_unused()
     return part.text()
@@ -71,10 +82,10 @@ def _closure(module: IrModule, node: int) -> str:
     return "\n".join(seen.values())
 
 
-def _function_name(module: IrModule, node: str) -> str:
+def _function_symbol(module: IrModule, node: str) -> str:
     match = re.search(r'@("(?:[^"\\]|\\.)*"|[-\w.$]+)', module.metadata[int(node)])
     assert match is not None, node
-    return match[1].strip('"')
+    return match[1]
 
 
 def entry_names(bitcode: bytes) -> list[str]:

@@ -128,12 +128,25 @@ def _members(body: str) -> list[str]:
 
 def rename(module: IrModule, names: list[tuple[str, str]]) -> None:
     """Give functions their host names; a function with several names is copied."""
-    for old, new in names:
-        function = module.functions[old]
+    for old, name in names:
+        function, new = module.functions[old], symbol(name)
         header = function.header.replace(f"@{old}(", f"@{new}(", 1)
         module.functions[new] = Function(new, header, list(function.body))
-    for old in {o for o, _ in names} - {n for _, n in names}:
+    for old in {o for o, _ in names} - {symbol(n) for _, n in names}:
         del module.functions[old]
+
+
+def symbol(name: str) -> str:
+    """A name as LLVM writes it after `@`: in quotes when it is no plain word."""
+    if re.fullmatch(r"[-A-Za-z$._][-\w$.]*", name, re.ASCII):
+        return name
+    return quoted(name)
+
+
+def quoted(text: str) -> str:
+    """A string as LLVM writes it: everything but plain ASCII as hexadecimal bytes."""
+    plain = (chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in text.encode("utf-8"))
+    return '"' + "".join(plain) + '"'
 
 
 def signature(function: Function) -> str:

@@ -63,10 +63,10 @@ def emit_air(clang_ir: str, rewritten: Rewritten, options: MslOptions, filename:
     constants = FunctionConstants(kept, rewritten.constants)
     for name in constants.resolve():
         out.not_modelled.append((f"the external variable {name}", ""))
-    nodes = [_entry(kept, e.host, e.pattern, types[e.host], constants) for e in entries]
+    nodes = [_entry(kept, clean.symbol(e.host), e.pattern, types[e.host], constants) for e in entries]
     constants.finish()
     _module_marks(kept, profile(options), options, nodes)
-    kept.preamble.insert(0, f'source_filename = "{_quote(filename)}"')
+    kept.preamble.insert(0, f"source_filename = {clean.quoted(filename)}")
     kept.drop_unused()
     kept.renumber()
     out.text = kept.text()
@@ -92,17 +92,18 @@ def _entry_functions(module: IrModule, rewritten: Rewritten) -> list[_EntryFunct
     found: list[_EntryFunction] = []
     for function, texts in marks.items():
         numbers = [int(t[len(PATTERN_MARK) :]) for t in texts if t.startswith(PATTERN_MARK)]
-        hosts = [t[len(ENTRY_MARK) :].split(":", 1) for t in texts if t.startswith(ENTRY_MARK)]
+        instantiations = [int(t[len(ENTRY_MARK) :]) for t in texts if t.startswith(ENTRY_MARK)]
         if not numbers or function not in module.functions:
             continue
         pattern = rewritten.entries.patterns[numbers[0]]
-        if pattern.is_template and not hosts:
+        if pattern.is_template and not instantiations:
             continue  # instantiated by use, not named for the host
         if not pattern.is_template:
             own = pattern.attribute("host_name")
             name = own.string if own else pattern.name
             found.append(_EntryFunction(function, name, pattern, f"{TYPE_PROBE}{numbers[0]}"))
-        for number, host in hosts:
+        for number in instantiations:
+            host = rewritten.entries.instantiations[number].host_name
             found.append(_EntryFunction(function, host or function, pattern, f"{TYPE_PROBE}i{number}"))
     return found
 
@@ -203,12 +204,6 @@ def _module_marks(module: IrModule, target: Profile, options: MslOptions, entrie
     module.named["air.compile_options"] = _list(module, [f'!{{!"air.compile.{o}"}}' for o in compile_options])
     if entries:
         module.named["air.kernel"] = "!{" + ", ".join(f"!{n}" for n in entries) + "}"
-
-
-def _quote(text: str) -> str:
-    """A string as LLVM writes it: everything but plain ASCII as hexadecimal bytes."""
-    plain = (chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in text.encode("utf-8"))
-    return "".join(plain)
 
 
 def _list(module: IrModule, values: list[str]) -> str:

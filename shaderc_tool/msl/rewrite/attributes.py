@@ -38,7 +38,7 @@ class Attribute:
     @property
     def string(self) -> str:
         """The argument as a string literal's value."""
-        return self.arguments.strip().strip('"')
+        return re.sub(r"\\(.)", r"\1", self.arguments.strip()[1:-1])
 
 
 @dataclass(frozen=True)

@@ -242,7 +242,7 @@ def _instantiation(
             at = token.match
         at += 1
     if any(a.name in (*STAGES, "host_name") for a in attributes) or host or _has_stage(tokens, index, end):
-        tokens[index].text = f'template __attribute__((annotate("{ENTRY_MARK}{number}:{host}")))'
+        tokens[index].text = f'template __attribute__((annotate("{ENTRY_MARK}{number}")))'
         if angle > 0:
             written = "".join(t.space + t.was for t in tokens[name : angle + 1]).strip()
             probes.append(_probe(_qualified(tokens, index, written), f"i{number}"))
