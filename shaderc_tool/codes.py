@@ -25,6 +25,10 @@ CODES: Final[dict[str, str]] = {
     "SP1012": "template names an axis that does not exist",
     "SP1013": "nothing to do",
     "SP1014": "wrong use of the command line",
+    "SP1015": "nothing was recorded",
+    "SP1016": "the recorded build failed",
+    "SP1017": "a recorded call does not fit a manifest",
+    "SP1018": "recorded outputs may differ in bytes",
     # --- toolchains and devices
     "SP2001": "no GLSL compiler",
     "SP2002": "no SPIR-V validator or optimizer",

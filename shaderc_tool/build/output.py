@@ -34,8 +34,10 @@ def write_failure(path: Path, error: OSError) -> ShaderpackError:
     )
 
 
-def write_atomically(path: Path, data: bytes, mode: int = 0o644) -> None:
+def write_atomically(path: Path, data: bytes, mode: int = 0o644, *, durable: bool = True) -> None:
     """Replace `path` by `data` in one step; `mode` are its permission bits.
+
+    Without `durable` a power failure may leave it damaged, for files whose readers check a digest.
 
     Raises ShaderpackError (SP7001) on any OS error.
     """
@@ -45,8 +47,9 @@ def write_atomically(path: Path, data: bytes, mode: int = 0o644) -> None:
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
+            if durable:
+                stream.flush()
+                os.fsync(stream.fileno())
         Path(temporary).chmod(mode)
         Path(temporary).replace(path)
     except OSError as error:

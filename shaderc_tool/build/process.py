@@ -146,18 +146,31 @@ class ProcessRunner:
                     start_new_session=os.name == "posix",
                 )
             except OSError as error:
-                raise ShaderpackError(
-                    Diagnostic(
-                        "SP3001",
-                        f"cannot start {argv[0]}: {error.strerror or error}",
-                        cause="the operating system refused to start the program",
-                        fix="run `shaderpack doctor`; if processes run out, lower --jobs",
-                        subject=argv[0],
-                    )
-                ) from error
+                raise ShaderpackError(_cannot_start(argv[0], error)) from error
             self.started += 1
             self._live.add(child)
             return child
+
+
+def run_attached(argv: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run the user's own command on the user's terminal; gives its exit status.
+
+    Raises ShaderpackError (SP3001) when it cannot be started.
+    """
+    try:
+        return subprocess.run(list(argv), env=dict(environment)).returncode
+    except OSError as error:
+        raise ShaderpackError(_cannot_start(argv[0], error)) from error
+
+
+def _cannot_start(program: str, error: OSError) -> Diagnostic:
+    return Diagnostic(
+        "SP3001",
+        f"cannot start {program}: {error.strerror or error}",
+        cause="the operating system refused to start the program",
+        fix="run `shaderpack doctor`; if processes run out, lower --jobs",
+        subject=program,
+    )
 
 
 def _kill_group(child: subprocess.Popen[bytes]) -> None:

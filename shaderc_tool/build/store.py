@@ -73,7 +73,7 @@ class Store:
             return
         head = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data), "messages": messages}
         with contextlib.suppress(ShaderpackError):
-            write_atomically(self._path(key), json.dumps(head).encode() + b"\n" + data)
+            write_atomically(self._path(key), json.dumps(head).encode() + b"\n" + data, durable=False)
 
     def stats(self, *, verify: bool = False) -> StoreStats:
         entries = size = damaged = 0

@@ -19,6 +19,12 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "patch": ("patch", "patch_command", "Apply the manifest's patches to a source tree, or take them out."),
     "explain": ("explain", "explain_command", "Say where a kernel stands, or what a diagnostic code means."),
     "doctor": ("doctor", "doctor_command", "Check every toolchain and name the fix for what is missing."),
+    "record": ("record", "record_command", "Run an existing build and write the manifest that makes the same modules."),
+    "compile-commands": (
+        "compile_commands",
+        "compile_commands_command",
+        "Write compile_commands.json, for editors.",
+    ),
     "init": ("init", "init_command", "Write a small working manifest and shader to start from."),
     "schema": ("schema", "schema_command", "Print the manifest's JSON Schema, for editors."),
     "cache": ("cache", "cache_command", "Show, trim or clear the compile cache."),
