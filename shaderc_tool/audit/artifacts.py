@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from shaderc_tool.audit.payloads import Payload, find_payloads
+from shaderc_tool.audit.payloads import Payload, find_payloads, source_payload
 from shaderc_tool.diagnostics import Diagnostic, Place, Severity, ShaderpackError
 from shaderc_tool.formats import containers
 from shaderc_tool.formats.errors import FormatError
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 MAX_UNPACKED: Final = 512 << 20
 """Bytes that the members of a zip file may unpack to, all together; they are held in memory."""
+
+MAX_SOURCE: Final = 16 << 20
+"""Bytes of a `.metal` file that is parsed."""
 
 MAX_FILES: Final = 10_000
 """Files of a folder that are looked at."""
@@ -195,7 +198,7 @@ def fault_diagnostics(description: Description) -> list[Diagnostic]:
                 f"{description.name} is none of the kinds of file that can be inspected",
                 Place(description.name),
                 cause=f"its {description.size} bytes start like no known format" if description.size else "it is empty",
-                fix="give a metallib, AIR, SPIR-V, Mach-O, ELF, PE/COFF, static archive, zip or wheel",
+                fix="give a metallib, AIR, SPIR-V, .metal, Mach-O, ELF, PE/COFF, static archive, zip, wheel or folder",
                 subject=description.name,
             )
         ]
@@ -266,6 +269,9 @@ def with_air(report: LibraryReport, only: frozenset[str] | None = None) -> tuple
 
 def _describe(view: memoryview, name: str, depth: int) -> Description:
     kind = containers.detect(view)
+    if not kind and name.rstrip(")").endswith(".metal") and len(view) <= MAX_SOURCE:
+        payload = source_payload("", "file", 0, bytes(view))
+        return Description(name, "msl", len(view), payloads=(payload,))
     bare = Description(name, kind, len(view))
     try:
         if kind == "metallib":
@@ -366,7 +372,7 @@ def _describe_zip(bare: Description, view: memoryview, depth: int) -> Descriptio
                 if info.is_dir():
                     continue
                 with archive.open(info) as file:
-                    if not containers.detect(file.read(_HEAD)):
+                    if not containers.detect(file.read(_HEAD)) and not info.filename.endswith(".metal"):
                         continue
                     file.seek(0)
                     content = file.read(left)

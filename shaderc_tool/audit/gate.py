@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from shaderc_tool.diagnostics import Diagnostic, Place
@@ -15,9 +16,18 @@ Read = Callable[[str], "bytes | None"]
 """Gives an output's bytes by its path, None when it is not there."""
 
 
-def audit_shaders(jobs: Iterable[ShaderJob], read: Read, digests: Mapping[str, str]) -> list[Diagnostic]:
+@dataclass(frozen=True)
+class ShaderAudit:
+    """The findings, and the modules that could be read by output."""
+
+    found: list[Diagnostic]
+    modules: dict[str, Module]
+
+
+def audit_shaders(jobs: Iterable[ShaderJob], read: Read, digests: Mapping[str, str]) -> ShaderAudit:
     """Check every job's module. `digests` are the SHA-256 that the build recorded; a missing one is not compared."""
     found: list[Diagnostic] = []
+    modules: dict[str, Module] = {}
     for job in jobs:
         data = read(job.output)
         if data is None:
@@ -28,11 +38,12 @@ def audit_shaders(jobs: Iterable[ShaderJob], read: Read, digests: Mapping[str, s
         except FormatError as error:
             found.append(_damaged(job, str(error)))
             continue
+        modules[job.output] = module
         found += _check_interface(job, module)
         recorded = digests.get(job.output)
         if recorded and recorded != hashlib.sha256(data).hexdigest():
             found.append(_stale(job))
-    return found
+    return ShaderAudit(found, modules)
 
 
 def audit_rules(rules: AuditRules, symbols: Mapping[str, str], sizes: Mapping[str, int]) -> list[Diagnostic]:

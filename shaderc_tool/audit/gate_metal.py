@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from shaderc_tool.diagnostics import Diagnostic, Place, Severity
-from shaderc_tool.formats.air import EntryPoint, read_air
+from shaderc_tool.audit.ledger import library_output
+from shaderc_tool.audit.rules_math import check_math
+from shaderc_tool.diagnostics import Diagnostic, Place, Related, Severity
+from shaderc_tool.formats.air import AirModule, EntryPoint, read_air
 from shaderc_tool.formats.errors import FormatError
 from shaderc_tool.formats.metallib import read_library
 from shaderc_tool.formats.metallib_model import Function, Library
@@ -18,35 +21,43 @@ from shaderc_tool.toolchains.apple_targets import AppleTarget
 Read = Callable[[str], "bytes | None"]
 
 
-def library_output(target: str) -> str:
-    """Where a target's library lies below `DIR/<pack>/`."""
-    return f"{target}/default.metallib"
+@dataclass
+class LibraryAudit:
+    """The findings, the names in each target's library, and the bitcode of declared functions by (target, name)."""
+
+    found: list[Diagnostic] = field(default_factory=list)
+    names: dict[str, set[str]] = field(default_factory=dict)
+    modules: dict[tuple[str, str], AirModule] = field(default_factory=dict)
 
 
 def audit_libraries(
     targets: Iterable[Target], units: Sequence[MetalUnit], read: Read, digests: Mapping[str, str]
-) -> list[Diagnostic]:
+) -> LibraryAudit:
     """Check the library of every Metal target that has units. `digests` are the SHA-256 that the build recorded."""
-    found: list[Diagnostic] = []
+    audit = LibraryAudit()
     for target in targets:
         mine = [unit for unit in units if unit.target == target.name]
         if mine:
-            found += _audit_library(target, mine, read(library_output(target.name)), digests)
-    return found
+            output = library_output(target.name)
+            found = _audit_library(target, mine, read(output), digests, audit)
+            # The same kernel may be sound in another target's library.
+            audit.found += [replace(d, related=(Related(Place(output), "in this library"),)) for d in found]
+    return audit
 
 
 def _audit_library(
-    target: Target, units: list[MetalUnit], data: bytes | None, digests: Mapping[str, str]
+    target: Target, units: list[MetalUnit], data: bytes | None, digests: Mapping[str, str], audit: LibraryAudit
 ) -> list[Diagnostic]:
     output = library_output(target.name)
-    wanted = {f.name: (f, unit) for unit in units for f in unit.functions}
+    wanted = {f.name: (f, unit) for unit in units for f in unit.functions if is_wanted(f, target)}
     if data is None:
         return [_missing(name, output, place.place, "the library is not there") for name, (place, _) in wanted.items()]
     try:
         library = read_library(data)
     except FormatError as error:
         return [_damaged(output, target.place, str(error))]
-    found = _check_functions(library, wanted, output)
+    audit.names[target.name] = {function.name for function in library.functions}
+    found = _check_functions(library, wanted, target, audit)
     names = [function.name for function in library.functions]
     found += check_metallib(library, AppleTarget(target.sdk, target.min_os, target.std), names, output)
     recorded = digests.get(output)
@@ -55,9 +66,19 @@ def _audit_library(
     return found
 
 
+def is_wanted(function: MetalFunction, target: Target) -> bool:
+    """False for a function whose `requires_std` is newer than the target's language version."""
+    return not function.requires_std or _number(function.requires_std) <= _number(target.std)
+
+
+def _number(std: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in std.removeprefix("metal").split("."))
+
+
 def _check_functions(
-    library: Library, wanted: Mapping[str, tuple[MetalFunction, MetalUnit]], output: str
+    library: Library, wanted: Mapping[str, tuple[MetalFunction, MetalUnit]], target: Target, audit: LibraryAudit
 ) -> list[Diagnostic]:
+    output = library_output(target.name)
     functions = {function.name: function for function in library.functions}
     found: list[Diagnostic] = []
     for name, count in Counter(f.name for f in library.functions).items():
@@ -71,18 +92,27 @@ def _check_functions(
         elif not function.hash_matches():
             found.append(_damaged(output, declared.place, f"the bitcode of {name} does not match its hash"))
         elif declared.buffers:
-            found += _check_arguments(declared, unit, function, output)
+            found += _check_bitcode(declared, unit, function, audit)
     extra = sorted(set(functions) - set(wanted))
     if extra:
         found.append(_undeclared(extra, output))
     return found
 
 
-def _check_arguments(declared: MetalFunction, unit: MetalUnit, function: Function, output: str) -> list[Diagnostic]:
+def _check_bitcode(
+    declared: MetalFunction, unit: MetalUnit, function: Function, audit: LibraryAudit
+) -> list[Diagnostic]:
+    output = library_output(unit.target)
     try:
-        entry = read_air(bytes(function.bitcode)).entry_point(function.name)
+        module = read_air(bytes(function.bitcode))
+        entry = module.entry_point(function.name)
     except (FormatError, KeyError) as error:
         return [_damaged(output, declared.place, f"the AIR of {function.name} cannot be read: {error}")]
+    audit.modules[unit.target, function.name] = module
+    return [*check_math(declared, unit, module), *_check_arguments(declared, unit, entry)]
+
+
+def _check_arguments(declared: MetalFunction, unit: MetalUnit, entry: EntryPoint) -> list[Diagnostic]:
     has = sorted(a.index for a in entry.arguments if a.is_buffer and a.address_space != 3)
     if has != list(range(len(declared.buffers))):
         return [_drift(declared, unit, "buffer indices", str(list(range(len(declared.buffers)))), str(has))]

@@ -7,11 +7,11 @@ What a payload is comes from its bytes. A symbol alone proves nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
-from shaderc_tool.audit.source_kernels import SourceKernel, looks_like_source, source_kernels
+from shaderc_tool.audit.source_kernels import SourceKernel, looks_like_source, source_kernels, source_macros
 from shaderc_tool.formats.containers import detect
 from shaderc_tool.formats.errors import FormatError
 from shaderc_tool.formats.images import Image, Symbol
@@ -30,8 +30,8 @@ _MAX_SOURCE: Final = 16 << 20
 class Payload:
     """One embedded payload. `form` says what named it: `data/len`, `start/end`, `section` or `scan`.
 
-    `kind` is `metallib`, `spirv`, `msl` or empty for bytes that are no shader. `kernels` are those of a source text.
-    `problem` says what is wrong with the pair of symbols or the bytes.
+    `kind` is `metallib`, `spirv`, `msl` or empty for bytes that are no shader. `kernels` and `macros` are those of a
+    source text. `problem` says what is wrong with the pair of symbols or the bytes.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Payload:
     size: int
     kernels: tuple[SourceKernel, ...] = ()
     problem: str = ""
+    macros: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 def find_payloads(image: Image, data: memoryview) -> tuple[Payload, ...]:
@@ -116,8 +117,7 @@ def _payload(name: str, form: str, offset: int, size: int, data: memoryview) -> 
         elif kind == "metallib":
             read_library(content)
         elif size <= _MAX_SOURCE and looks_like_source(content):
-            text = bytes(content).rstrip(b"\0").decode("utf-8", "replace")
-            return Payload(name, form, "msl", offset, size, source_kernels(text))
+            return source_payload(name, form, offset, bytes(content))
         else:
             return Payload(name, form, "", offset, size)
     except FormatError as error:
@@ -135,6 +135,12 @@ def _texts(data: memoryview, taken: list[tuple[int, int]]) -> Iterator[Payload]:
         end = end if end >= 0 else min(len(raw), match.end() + _MAX_SOURCE)
         at = end
         if not _covered(match.start(), taken) and looks_like_source(raw[start:end]):
-            kernels = source_kernels(raw[start:end].decode("utf-8", "replace"))
-            if kernels:
-                yield Payload("", "scan", "msl", start, end - start, kernels)
+            payload = source_payload("", "scan", start, bytes(raw[start:end]))
+            if payload.kernels:
+                yield payload
+
+
+def source_payload(name: str, form: str, offset: int, content: bytes) -> Payload:
+    """The payload of a Metal source text."""
+    text = content.rstrip(b"\0").decode("utf-8", "replace")
+    return Payload(name, form, "msl", offset, len(content), source_kernels(text), macros=source_macros(text))

@@ -97,25 +97,34 @@ def _metal_stage(session: Session, result: BuildResult) -> None:
 
 def _gate(session: Session, result: BuildResult) -> None:
     """Audit what is in place. The same outputs under the same manifest were audited before, so once is enough."""
-    key = key_of({"version": __version__, "manifest": session.manifest.digest, **result.output_digests()}, "gate")
+    from shaderc_tool.audit.consumers import inputs_digest
+
+    beside = inputs_digest(session.manifest)
+    facts = {"version": __version__, "manifest": session.manifest.digest, "beside": beside, **result.output_digests()}
+    key = key_of(facts, "gate")
     if session.state.complete == key and result.ok:
         return
     from shaderc_tool.audit.command import audit_outputs
 
     # What failed to compile has its own diagnostic; that it is missing follows from it.
     failed = {r.output for r in result.records if r.status in (FAILED, SKIPPED)}
-    result.diagnostics += audit_outputs(session.manifest, session.folder.root, result.output_digests(), failed)
+    digests = result.output_digests()
+    result.diagnostics += audit_outputs(session.manifest, session.folder.root, digests, failed, session.whole)
     session.state.complete = key if result.ok else ""
 
 
 def _looked_at(session: Session, result: BuildResult, environment: Mapping[str, str]) -> list[str]:
     """Every path whose change could change the next build."""
+    from shaderc_tool.audit.consumers import gate_inputs
+
     root = session.manifest.root
+    hosts = gate_inputs(session.manifest)
     files = [root / name for name in session.state.files]
     folders = {path.parent for path in files} | {root / name for name in session.manifest.include}
     outputs = [session.folder.path(r.output) for r in result.records]
     evidence = [*session.folder.root.glob("evidence-*.json"), session.folder.root]
-    paths = [session.request.manifest.absolute(), *files, *folders, *outputs, *evidence]
+    beside = [*hosts, *{path.parent for path in hosts}]
+    paths = [session.request.manifest.absolute(), *files, *folders, *outputs, *evidence, *beside]
     return [*map(str, paths), *search_folders(environment)]
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from shaderc_tool import __version__
+from shaderc_tool.audit.consumers import dispatch_places
 from shaderc_tool.audit.ledger import evidence_name, read_evidence, write_ledger
 from shaderc_tool.build.output import OutputFolder
 from shaderc_tool.build.records import BuildResult
 from shaderc_tool.build.session import Session
-from shaderc_tool.diagnostics import Diagnostic
+from shaderc_tool.diagnostics import Diagnostic, Place, Related
 from shaderc_tool.manifest.model import Manifest
 from shaderc_tool.report.json_report import diagnostic_value
 
@@ -25,7 +27,8 @@ def write_reports(session: Session, result: BuildResult) -> None:
     report["actions"] += _other_targets(session)
     session.folder.write(REPORT, _json(report))
     digests = {a["output"]: a["sha256"] for a in report["actions"] if a.get("sha256")}
-    ledger = write_ledger(session.whole, digests, result.diagnostics, read_evidence(session.folder.root))
+    evidence, places = read_evidence(session.folder.root), dispatch_places(session.whole)
+    ledger = write_ledger(session.whole, digests, result.diagnostics, evidence, places)
     session.folder.write(CAPABILITIES, _json(ledger))
 
 
@@ -58,12 +61,18 @@ def record_evidence(manifest: Manifest, folder: Path, backend: str, found: dict[
         return  # nothing was built here by this tool: there is no ledger to bring up to date
     digests = {a["output"]: a["sha256"] for a in report["actions"] if a.get("sha256")}
     blamed = [
-        Diagnostic(d["code"], d["message"], subject=d["subject"])
+        Diagnostic(d["code"], d["message"], subject=d["subject"], related=tuple(_related(d)))
         for d in report["diagnostics"]
         if d["severity"] == "error"
     ]
-    ledger = write_ledger(manifest, digests, blamed, read_evidence(folder))
+    ledger = write_ledger(manifest, digests, blamed, read_evidence(folder), dispatch_places(manifest))
     output.write(CAPABILITIES, _json(ledger))
+
+
+def _related(diagnostic: dict[str, Any]) -> Iterator[Related]:
+    for related in diagnostic.get("related", ()):
+        if related["place"]:
+            yield Related(Place(related["place"]["file"]), related["message"])
 
 
 def report_value(result: BuildResult) -> dict[str, Any]:
