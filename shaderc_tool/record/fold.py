@@ -7,6 +7,7 @@ saving first; an axis that is itself such a product is split again.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ Items = Mapping[str, Macros]
 
 _LEAST_SAVING = 3
 """Lines that a matrix must save over a list."""
+
+_TRIED = 12
+"""Pairs of axes that are split further before one is chosen."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +45,12 @@ def fold(variants: Items) -> Folded:
     """Fold variants; `expand(fold(v)) == v` for every input."""
     left = dict(variants)
     matrices = []
-    while (best := _best(left)) is not None:
-        matrices.append(_with_common(_split(best[0]) + _split(best[1])))
-        for symbol in _product(best):
+    while pairs := _pairs(left)[:_TRIED]:
+        axes = max((_split(heads) + _split(tails) for heads, tails in pairs), key=_saved)
+        if _saved(axes) < _LEAST_SAVING:
+            break
+        matrices.append(_with_common(axes))
+        for symbol in _product(axes):
             del left[symbol]
     return Folded(tuple(matrices), left)
 
@@ -63,33 +70,48 @@ def _product(axes: Sequence[Items]) -> dict[str, Macros]:
     return result
 
 
-def _best(variants: Items, least: int = _LEAST_SAVING) -> tuple[Items, Items] | None:
-    """The pair of axes that saves most lines, None when no pair saves `least`."""
-    best, saving = None, least
-    for heads, tails in _candidates(variants):
-        saved = len(heads) * len(tails) - len(heads) - len(tails)
-        if saved >= saving and _is_exact(heads, tails, variants):
-            best, saving = (heads, tails), saved + 1
-    return best
+def _saved(axes: Sequence[Items]) -> int:
+    """Lines that a matrix with these axes saves over a list."""
+    return math.prod(map(len, axes)) - sum(map(len, axes))
+
+
+def _pairs(variants: Items) -> list[tuple[Items, Items]]:
+    """The pairs of axes whose product is among the variants and that save something, the largest saving first."""
+    exact = [pair for pair in _candidates(variants) if _saved(pair) > 0 and _is_exact(*pair, variants)]
+    return sorted(exact, key=_saved, reverse=True)
 
 
 def _candidates(variants: Items) -> Iterator[tuple[Items, Items]]:
-    """Beginnings that have the same ends, each end adding the same macros; then the same from the other side."""
+    """Beginnings that go with the same ends, each end adding the same macros; then the same from the other side."""
     for from_front in (True, False):
-        by_part: dict[str, dict[str, Macros]] = {}
+        parts: dict[str, dict[str, Macros]] = {}
         for symbol, macros in variants.items():
             for cut in _cuts(symbol):
                 mine, other = (symbol[:cut], symbol[cut:]) if from_front else (symbol[cut:], symbol[:cut])
-                by_part.setdefault(mine, {})[other] = macros
-        groups: dict[frozenset[tuple[str, Macros]], dict[str, Macros]] = {}
-        for mine, others in by_part.items():
-            if len(others) > 1:
-                shared = frozenset.intersection(*others.values())
-                added = frozenset((other, macros - shared) for other, macros in others.items())
-                groups.setdefault(added, {})[mine] = shared
-        for added, part in groups.items():
+                parts.setdefault(mine, {})[other] = macros
+        with_other: dict[str, list[str]] = {}
+        for mine, others in parts.items():
+            for other in others:
+                with_other.setdefault(other, []).append(mine)
+        for added in dict.fromkeys(_split_macros(others)[1] for others in parts.values() if len(others) > 1):
             rest = dict(sorted(added, key=lambda pair: pair[0]))
-            yield (part, rest) if from_front else (rest, part)
+            rarest = min(rest, key=lambda other: len(with_other[other]))
+            fitting = {m: s for m in with_other[rarest] if (s := _shared(parts[m], rest)) is not None}
+            yield (fitting, rest) if from_front else (rest, fitting)
+
+
+def _split_macros(others: Items) -> tuple[Macros, frozenset[tuple[str, Macros]]]:
+    """The macros that all have, and what each has beside them."""
+    shared = frozenset.intersection(*others.values())
+    return shared, frozenset((other, macros - shared) for other, macros in others.items())
+
+
+def _shared(others: Items, rest: Items) -> Macros | None:
+    """The macros that go with this part when the other axis is `rest`; None when it does not fit."""
+    if not all(other in others for other in rest):
+        return None
+    shared, added = _split_macros({other: others[other] for other in rest})
+    return shared if added == frozenset(rest.items()) else None
 
 
 def _is_exact(heads: Items, tails: Items, variants: Items) -> bool:
@@ -104,10 +126,10 @@ def _cuts(symbol: str) -> list[int]:
 
 def _split(axis: Items) -> tuple[Items, ...]:
     """The axis as a product of two, again and again, as long as all of it fits."""
-    best = _best(axis, 1)
-    if best is None or len(best[0]) * len(best[1]) != len(axis):
-        return (axis,)
-    return _split(best[0]) + _split(best[1])
+    for heads, tails in _pairs(axis):
+        if len(heads) * len(tails) == len(axis):
+            return _split(heads) + _split(tails)
+    return (axis,)
 
 
 def _with_common(axes: tuple[Items, ...]) -> Matrix:
