@@ -318,22 +318,22 @@ def _describe_air(bare: Description, view: memoryview) -> Description:
 
 def _describe_image(bare: Description, view: memoryview) -> Description:
     image = read_image(view, bare.kind)
-    filled = replace(
-        bare,
-        architecture=image.architecture,
-        sections=image.sections,
-        defined=image.symbols,
-        strong=_strong(image.places),
-        payloads=find_payloads(image, view),
-        platform=image.platform,
-        min_os=image.min_os,
-    )
     shaders, faults = [], []
     for offset, size in find_modules(view):
         try:
             shaders.append(_shader(view, offset, size))
         except FormatError as error:
             faults.append(Fault(f"SPIR-V module: {_plain(error)}", offset + max(error.offset, 0)))
+    filled = replace(
+        bare,
+        architecture=image.architecture,
+        sections=image.sections,
+        defined=image.symbols,
+        strong=_strong(image.places),
+        payloads=find_payloads(image, view, {(s.offset, s.size) for s in shaders}),
+        platform=image.platform,
+        min_os=image.min_os,
+    )
     return _with_libraries(replace(filled, shaders=tuple(shaders), faults=tuple(faults)), view)
 
 

@@ -23,7 +23,7 @@ class Kernel:
 
     `artifact` names the file or member, `form` is metallib, air, spirv or msl. `target` is the platform or environment
     that the bytes record, such as `ios 17.0`. `sha256` is that of the bitcode or module, empty for source text. `unit`
-    is what a program loads as one: an embedded library, a slice, a file.
+    is what a program loads as one: an embedded library, a slice, a file; empty when that is not known.
     """
 
     name: str
@@ -66,7 +66,9 @@ def _of(part: Description, arguments: bool) -> Iterator[Kernel]:
     yield from _of_shaders(part)
     for payload in part.payloads:
         for kernel in payload.kernels:
-            yield Kernel(kernel.name, part.name, "msl", size=0, unit=f"{part.name}@{payload.offset:#x}")
+            # A text without a name may be anything, such as a probe that is compiled twice on purpose.
+            unit = f"{part.name}@{payload.offset:#x}" if payload.form != "scan" else ""
+            yield Kernel(kernel.name, part.name, "msl", unit=unit)
 
 
 def _of_library(part: Description, report: LibraryReport, arguments: bool) -> Iterator[Kernel]:

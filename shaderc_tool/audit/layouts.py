@@ -90,6 +90,15 @@ def spirv_layout(block: Block) -> Layout:
     return Layout(block.name, tuple(Field(m.name, m.offset, m.type) for m in block.members), block.size)
 
 
+def shared_differences(host: Layout, shader: Layout) -> list[str]:
+    """The same for two structs that only share fields, such as push constants with more members than a Metal struct."""
+    return [
+        f"{field.name} is at byte {field.offset} in the shader, at byte {offset} in the host's struct"
+        for field in shader.fields
+        if (offset := host.offset(field.name)) is not None and offset != field.offset
+    ]
+
+
 def differences(host: Layout, shader: Layout) -> list[str]:
     """How a shader's layout differs from the host's, each with both offsets. Fields without names go by position."""
     found = []
@@ -133,9 +142,11 @@ def table(host: Layout, shaders: dict[str, Layout]) -> str:
 
 def static_asserts(header: str, layouts: Iterable[Layout]) -> str:
     """A C11 and C++11 header that compiles only where the host lays the structs out as the shaders do."""
+    guard = re.sub(r"\W", "_", header).upper() + "_LAYOUT"
     lines = [
         "// Offsets as the shaders have them. Include this once in the host code.",
-        "#pragma once",
+        f"#ifndef {guard}",
+        f"#define {guard}",
         "#include <stddef.h>",
         f'#include "{header}"',
         "",
@@ -153,4 +164,4 @@ def static_asserts(header: str, layouts: Iterable[Layout]) -> str:
             lines.append(f'SHADERPACK_ASSERT({condition}, "{what} is at byte {field.offset} in the shaders");')
         condition = f"sizeof({layout.name}) >= {layout.size}"
         lines.append(f'SHADERPACK_ASSERT({condition}, "the shaders read {layout.size} bytes of {layout.name}");')
-    return "\n".join([*lines, "", "#undef SHADERPACK_ASSERT", ""])
+    return "\n".join([*lines, "", "#undef SHADERPACK_ASSERT", f"#endif // {guard}", ""])

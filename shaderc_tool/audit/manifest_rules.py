@@ -86,7 +86,8 @@ def shader_structs(manifest: Manifest, seen: Seen) -> list[ShaderStruct]:
     for job in manifest.shaders:
         shader = seen.modules.get(job.output)
         if shader is not None:
-            found += spirv_structs(job.symbol, job.target, shader, job.file, job.verify)
+            names = [member.name for member in job.interface.push_constants or ()]
+            found += spirv_structs(job.symbol, job.target, shader, job.file, job.verify, names)
     return found
 
 
@@ -116,7 +117,7 @@ def layout_header(manifest: Manifest, seen: Seen) -> tuple[str, list[Diagnostic]
         found += faults
         layouts: dict[str, Layout] = {}
         for struct, record in matched(header, records, structs):
-            if all(struct.layout.names):
+            if set(struct.layout.names) == set(record.names):
                 layouts.setdefault(record.name, replace(struct.layout, name=record.name))
         text += static_asserts(Path(header.header).name, layouts.values())
     return text, found

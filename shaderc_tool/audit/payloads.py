@@ -7,7 +7,7 @@ What a payload is comes from its bytes. A symbol alone proves nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -44,10 +44,13 @@ class Payload:
     macros: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
-def find_payloads(image: Image, data: memoryview) -> tuple[Payload, ...]:
-    """The payloads of one image by place. `data` is the image's file."""
+def find_payloads(
+    image: Image, data: memoryview, modules: Collection[tuple[int, int]] = frozenset()
+) -> tuple[Payload, ...]:
+    """The payloads of one image by place. `data` is the image's file, `modules` are (offset, size) of SPIR-V modules
+    in it that are known to be whole."""
     symbols = {symbol.name: symbol for symbol in image.places}
-    found = [*_pairs(symbols, image, data)]
+    found = [*_pairs(symbols, image, data, modules)]
     taken = [(p.offset, p.offset + p.size) for p in found]
     for section in image.sections:
         if section.size and _SECTIONS.fullmatch(section.name) and not _covered(section.offset, taken):
@@ -61,12 +64,14 @@ def _covered(offset: int, taken: list[tuple[int, int]]) -> bool:
     return any(start <= offset < end for start, end in taken)
 
 
-def _pairs(symbols: dict[str, Symbol], image: Image, data: memoryview) -> Iterator[Payload]:
+def _pairs(
+    symbols: dict[str, Symbol], image: Image, data: memoryview, modules: Collection[tuple[int, int]]
+) -> Iterator[Payload]:
     for name, symbol in symbols.items():
         if name.endswith(_START) and (end := symbols.get(name[: -len(_START)] + _END)):
             yield from _start_end(name[: -len(_START)], symbol, end, data)
         elif name.endswith(_DATA) and (length := symbols.get(name[: -len(_DATA)] + _LEN)):
-            yield from _data_len(name[: -len(_DATA)], symbol, length, image, data)
+            yield from _data_len(name[: -len(_DATA)], symbol, length, image, data, modules)
 
 
 def _start_end(name: str, start: Symbol, end: Symbol, data: memoryview) -> Iterator[Payload]:
@@ -84,7 +89,14 @@ def _start_end(name: str, start: Symbol, end: Symbol, data: memoryview) -> Itera
         yield payload
 
 
-def _data_len(name: str, start: Symbol, length: Symbol, image: Image, data: memoryview) -> Iterator[Payload]:
+def _data_len(
+    name: str,
+    start: Symbol,
+    length: Symbol,
+    image: Image,
+    data: memoryview,
+    modules: Collection[tuple[int, int]],
+) -> Iterator[Payload]:
     if start.offset < 0 or length.offset < 0 or (length.size not in _LENGTH_SIZES and image.kind == "elf"):
         return
     size = _number(data, length, image)
@@ -95,7 +107,10 @@ def _data_len(name: str, start: Symbol, length: Symbol, image: Image, data: memo
             has = f"{name}_data has {start.size} bytes"
             yield Payload(name, "data/len", "", start.offset, 0, problem=f"{name}_len says {size}, {has}")
         return
-    payload = _payload(name, "data/len", start.offset, size, data)
+    if (start.offset, size) in modules:
+        payload = Payload(name, "data/len", "spirv", start.offset, size)
+    else:
+        payload = _payload(name, "data/len", start.offset, size, data)
     if image.kind == "elf" and shader and size != start.size:
         problem = f"{name}_len says {size}, {name}_data has {start.size} bytes"
         payload = Payload(name, "data/len", "", start.offset, size, problem=problem)

@@ -64,7 +64,7 @@ def _twice(kernels: Sequence[Kernel]) -> Iterator[Diagnostic]:
     """Whole units (libraries, source payloads) whose kernels are all in another unit of the same artifact, too."""
     units: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for kernel in kernels:
-        if kernel.form in ("metallib", "msl"):
+        if kernel.form in ("metallib", "msl") and kernel.unit:
             units[kernel.artifact, kernel.unit].append((kernel.name, kernel.sha256))
     same: dict[tuple[str, frozenset[tuple[str, str]]], list[str]] = defaultdict(list)
     for (artifact, unit), rows in units.items():

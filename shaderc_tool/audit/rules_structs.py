@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from shaderc_tool.audit.layouts import Layout, differences, metal_layout, spirv_layout, table
+from shaderc_tool.audit.layouts import Layout, differences, metal_layout, shared_differences, spirv_layout, table
 from shaderc_tool.diagnostics import Diagnostic, Place
 from shaderc_tool.formats.air import EntryPoint
 from shaderc_tool.formats.spirv import Module
@@ -33,10 +33,16 @@ def metal_structs(symbol: str, target: str, entry: EntryPoint, file: str, group:
             yield ShaderStruct(symbol, target, "Metal", metal_layout(argument), file, group)
 
 
-def spirv_structs(symbol: str, target: str, module: Module, file: str, group: str) -> Iterator[ShaderStruct]:
-    """The push-constant block of a module."""
+def spirv_structs(
+    symbol: str, target: str, module: Module, file: str, group: str, names: Sequence[str] = ()
+) -> Iterator[ShaderStruct]:
+    """The push-constant block of a module. `names` are the declared members, as optimized modules keep none."""
     if module.push_constants:
-        yield ShaderStruct(symbol, target, "SPIR-V", spirv_layout(module.push_constants), file, group)
+        layout = spirv_layout(module.push_constants)
+        if len(names) == len(layout.fields) and not all(layout.names):
+            fields = tuple(replace(f, name=name) for f, name in zip(layout.fields, names, strict=True))
+            layout = replace(layout, fields=fields)
+        yield ShaderStruct(symbol, target, "SPIR-V", layout, file, group)
 
 
 def check_structs(
@@ -54,13 +60,21 @@ def check_structs(
         return [_unknown(header, f"no kernel is called {', '.join(header.kernels)}")]
     found: dict[tuple[str, str, str], Diagnostic] = {}
     for struct, record in pairs:
-        wrong = differences(record, struct.layout)
+        wrong = _compare(header, record, struct)
         if wrong:
             group = (struct.group or struct.symbol, record)
             same = {f"{s.symbol} {s.language}": s.layout for s, r in pairs if (s.group or s.symbol, r) == group}
             key = (struct.symbol, record.name, struct.language)
             found.setdefault(key, _differs(header, record, struct, wrong, table(record, same)))
     return list(found.values())
+
+
+def _compare(header: StructHeader, record: Layout, struct: ShaderStruct) -> list[str]:
+    """Push constants that were joined with a record only by what they are verified against may have other members."""
+    names = set(struct.layout.names)
+    if struct.language == "SPIR-V" and not header.struct and "" not in names and names != set(record.names):
+        return shared_differences(record, struct.layout)
+    return differences(record, struct.layout)
 
 
 def matched(
