@@ -3,7 +3,7 @@
 Two things that Metal allows and clang refuses in this mode are put right from clang's message, which tells where the
 operands are, and the text is compiled again:
 
-- a scalar that is wider than the elements of the vector beside it;
+- a scalar that is wider than the elements of the vector beside it, or that stands beside a bfloat in `?:`;
 - a temporary for a parameter that is a `thread const T &`.
 """
 
@@ -15,7 +15,7 @@ from shaderc_tool.msl.clang import Message
 from shaderc_tool.msl.diagnose import SOURCE
 from shaderc_tool.msl.tokens import Token, TokenStream, split_commas
 
-_WIDER_SCALAR = "scalar operand type has greater rank"
+_OPERANDS = re.compile(r"scalar operand type has greater rank|conditional expression is ambiguous; '[^']*bfloat")
 _TEMPORARY = re.compile(
     r"not viable: cannot bind reference in default address space to object in address space "
     r"'__private' in (\d+)\w\w argument"
@@ -31,7 +31,7 @@ def repair(stream: TokenStream, messages: list[Message]) -> bool:
     for message in messages:
         if message.file != SOURCE:
             continue
-        if _WIDER_SCALAR in message.text and len(message.ranges) == 2:
+        if _OPERANDS.search(message.text) and len(message.ranges) == 2:
             scalars[message.line, message.column] = message
         for note in message.notes:
             match = _TEMPORARY.search(note.text)

@@ -64,6 +64,7 @@ def _type(quoted: str) -> str:
 
 
 _SENTENCES = (
+    (r"no type named '__\w+' in namespace 'metal'", "expected a type"),
     (
         r"cannot assign to return value because function '__at<.*",
         "cannot assign to a variable in the constant address space",

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from shaderc_tool.msl.air import clean
+from shaderc_tool.msl.air.bfloat import type_bfloat_matrices
 from shaderc_tool.msl.air.constants import FunctionConstants
 from shaderc_tool.msl.air.debuginfo import DebugTypes, ParameterType
 from shaderc_tool.msl.air.entry import THREADGROUP, Argument, assign_locations, entry_node
@@ -57,6 +58,7 @@ def emit_air(clang_ir: str, rewritten: Rewritten, options: MslOptions, filename:
         out.not_modelled.append((f"the operation {name}", ""))
     if out.not_modelled:
         return out
+    type_bfloat_matrices(kept)
     clean.clean_attributes(kept)
     kept.metadata.update({n: v for n, v in module.metadata.items() if n not in kept.metadata})
     clean.rename(kept, [(e.function, e.host) for e in entries])

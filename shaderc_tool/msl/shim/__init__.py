@@ -23,6 +23,8 @@ def shim_text(fast_math: bool) -> str:
         _static("library.h"),
         *generate.bool_vectors(),
         *generate.packed_vectors(),
+        _static("column.h"),
+        *generate.bfloat_vectors(),
         _static("matrix.h"),
         *generate.matrix_names(),
         _static("numeric.h"),

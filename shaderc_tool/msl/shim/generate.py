@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from shaderc_tool.msl.shim import names
-from shaderc_tool.msl.shim.names import ELEMENTS, FLOAT, FLOATS, HALF, INTEGERS, Element
+from shaderc_tool.msl.shim.names import BFLOAT, ELEMENTS, FLOAT, FLOATS, HALF, INTEGERS, Element
 
 _SPACES = (("__global", "global", 2), ("__local", "local", 1))
 
@@ -118,6 +119,48 @@ def _packed(size: int) -> Iterator[str]:
     yield f"template <typename S, typename T> struct __part<S, packed_vec<T, {size}>> {{"
     yield f"static constexpr __shim vec<S, {size}> to(packed_vec<T, {size}> p) {{"
     yield f"return __builtin_convertvector(({vector})p, vec<S, {size}>); }} }};"
+
+
+def bfloat_vectors() -> Iterator[str]:
+    """bfloat2..4 as classes over their bits; arithmetic goes through float."""
+    for size in (2, 3, 4):
+        name, fields = f"bfloat{size}", "xyzw"[:size]
+        vector = f"float{size}"
+        yield f"struct {name} {{ ushort{size} __v; {name}() = default;"
+        parameters = ", ".join(f"bfloat {c}" for c in fields)
+        yield f"{name}({parameters}) {{ {' '.join(f'__v.{c} = {c}.__b;' for c in fields)} }}"
+        yield f"{name}(bfloat s) : __v((ushort{size})s.__b) {{}}"
+        yield "template <typename U, typename = metal::enable_if_t<metal::is_scalar_v<U>>>"
+        yield f"{name}(U s) : __v((ushort{size})bfloat(s).__b) {{}}"
+        for element in ELEMENTS:
+            rounded = " ".join(f"__v.{c} = bfloat((float)o.{c}).__b;" for c in fields)
+            yield f"explicit {name}({element.msl}{size} o) {{ {rounded} }}"
+        widened = ", ".join(f"__builtin_astype((uint)__v.{c} << 16, float)" for c in fields)
+        yield f"operator {vector}() const {{ return ({vector})({widened}); }}"
+        yield "__generic bfloat& operator[](int i) { return ((__generic bfloat*)&__v)[i]; }"
+        yield "const __generic bfloat& operator[](int i) const { return ((const __generic bfloat*)&__v)[i]; }"
+        for c in fields:
+            yield f"bfloat __get_{c}() const {{ bfloat b; b.__b = __v.{c}; return b; }}"
+            yield f"void __put_{c}(bfloat b) {{ __v.{c} = b.__b; }}"
+            yield f"__declspec(property(get = __get_{c}, put = __put_{c})) bfloat {c};"
+        for op in ("+", "-", "*", "/"):
+            for operand in (vector, name):
+                yield f"__generic {name}& operator{op}=({operand} o) {{"
+                yield f"return *this = {name}(({vector})*this {op} ({vector})o); }}"
+        yield "};"
+        for op in ("+", "-", "*", "/"):
+            yield f"__shim {name} operator{op}({name} a, {name} b) {{ return {name}(({vector})a {op} ({vector})b); }}"
+            for left, right in ((f"{name} a", "S b"), ("S a", f"{name} b")):
+                first, second = (f"({vector})a", "(float)b") if right == "S b" else ("(float)a", f"({vector})b")
+                yield "template <typename S, typename = metal::enable_if_t<metal::is_scalar_v<S>>>"
+                yield f"__shim {name} operator{op}({left}, {right}) {{ return {name}({first} {op} {second}); }}"
+        yield f"namespace metal {{ using ::{name};"
+        yield f"template <typename S> struct __conv<S __attribute__((ext_vector_type({size}))), {name}> {{"
+        yield f"static __shim vec<S, {size}> to({name} b) {{"
+        yield f"return __builtin_convertvector(({vector})b, vec<S, {size}>); }} }};"
+        yield f"template <> struct __scalar_of<{name}> {{"
+        yield f"typedef bfloat type; enum {{ size = {size}, vector = 1 }}; }};"
+        yield f"template <> struct __column<bfloat, {size}> {{ typedef {name} type; }}; }}"
 
 
 def matrix_names() -> Iterator[str]:
@@ -293,35 +336,26 @@ def _atomic_bool(space: str, scope: int) -> Iterator[str]:
 
 def simdgroup_matrices() -> Iterator[str]:
     """8x8 matrices spread over a simdgroup; AIR sees `<64 x T>`."""
+    elements = (*FLOATS, BFLOAT)
+    base = "simdgroup_matrix_8x8"
     yield "namespace metal {"
-    for element in FLOATS:
-        s, code = element.clang, f"v64{element.air}"
-        yield f"typedef {s} __m64_{element.air} __attribute__((ext_vector_type(64)));"
-        m = f"__m64_{element.air}"
-        base = "simdgroup_matrix_8x8"
+    for element in elements:
+        s, code, m = element.clang, f"v64{element.air}", f"__m64_{element.air}"
+        yield f"typedef {s} {m} __attribute__((ext_vector_type(64)));"
         yield _declare(m, "__m_fill", s, f"{base}_init_filled.{code}.{element.air}", pure=False)
         yield _declare(m, "__m_diag", s, f"{base}_init_diag.{code}.{element.air}", pure=False)
         for space, number in (("__global", 1), ("__local", 3)):
             where = f"{code}.p{number}{element.air}"
-            yield _declare(
-                m, "__m_load", f"const {space} {s}*, ulong, ulong2, bool", f"{base}_load.{where}", pure=False
-            )
-            yield _declare(
-                "void", "__m_store", f"{m}, {space} {s}*, ulong, ulong2, bool", f"{base}_store.{where}", pure=False
-            )
-    for r in FLOATS:
-        for a in FLOATS:
-            for b in FLOATS:
-                for c in FLOATS:
-                    label = ".".join(f"v64{e.air}" for e in (r, a, b, c))
-                    parameters = ", ".join(f"__m64_{e.air}" for e in (a, b, c))
-                    yield _declare(
-                        f"__m64_{r.air}",
-                        f"__m_mac_{r.air}",
-                        parameters,
-                        f"simdgroup_matrix_8x8_multiply_accumulate.{label}",
-                        pure=False,
-                    )
+            source, target = f"const {space} {s}*", f"{m}, {space} {s}*"
+            yield _declare(m, "__m_load", f"{source}, ulong, ulong2, bool", f"{base}_load.{where}", pure=False)
+            yield _declare("void", "__m_store", f"{target}, ulong, ulong2, bool", f"{base}_store.{where}", pure=False)
+    for types in itertools.product(elements, repeat=4):
+        label = ".".join(f"v64{e.air}" for e in types)
+        parameters = ", ".join(f"__m64_{e.air}" for e in types[1:])
+        result = types[0].air
+        yield _declare(
+            f"__m64_{result}", f"__m_mac_{result}", parameters, f"{base}_multiply_accumulate.{label}", pure=False
+        )
     yield "}"
 
 
@@ -371,6 +405,7 @@ def textures() -> Iterator[str]:
 __all__ = [
     "HALF",
     "atomics",
+    "bfloat_vectors",
     "bool_vectors",
     "group_functions",
     "integer_functions",

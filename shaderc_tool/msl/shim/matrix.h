@@ -3,7 +3,7 @@
 namespace metal {
 
 template <typename T, int C, int R> struct matrix {
-  typedef vec<T, R> column;
+  typedef typename __column<T, R>::type column;
   column columns[C];
 
   matrix() = default;
@@ -20,7 +20,7 @@ template <typename T, int C, int R> struct matrix {
       for (int r = 0; r < R; ++r) columns[c][r] = all[c * R + r];
   }
   template <typename U> explicit constexpr matrix(matrix<U, C, R> o) {
-    for (int c = 0; c < C; ++c) columns[c] = __builtin_convertvector(o.columns[c], column);
+    for (int c = 0; c < C; ++c) columns[c] = __cast<column>(o.columns[c]);
   }
 
   constexpr __generic column& operator[](int c) { return columns[c]; }

@@ -31,6 +31,8 @@ INTEGERS = (
 FLOAT = Element("float", "float", "f32", "f")
 HALF = Element("half", "half", "f16", "f")
 FLOATS = (FLOAT, HALF)
+BFLOAT = Element("bfloat", "ushort", "bf16", "f")
+"""clang 15 has no arithmetic on bfloat: the shim keeps its bits in a class, and `air/bfloat.py` gives AIR the type."""
 ELEMENTS = INTEGERS + FLOATS
 
 UNARY = [

@@ -153,6 +153,24 @@ struct bfloat {
   template <typename T> __shim bfloat& operator/=(T o) { return *this = bfloat((float)*this / (float)o); }
 };
 template <> struct __floating<bfloat> : true_type {};
+template <typename A> struct __beside<bfloat, A> {
+  static constexpr __shim bfloat to(A a) { return bfloat(a); }
+};
+// bfloat with bfloat or an integer gives bfloat, rounded at every step; with float or half it gives float
+template <typename S> using __bfloat_with = conditional_t<__floating<S>::value, float, bfloat>;
+#define __bfloat_operator(op)                                                                                   \
+  __shim bfloat operator op(bfloat a, bfloat b) { return bfloat((float)a op (float)b); }                        \
+  template <typename S, typename = enable_if_t<is_scalar<S>::value && !is_same<S, bfloat>::value>>            \
+  __shim __bfloat_with<S> operator op(bfloat a, S b) { return __bfloat_with<S>((float)a op (float)b); }         \
+  template <typename S, typename = enable_if_t<is_scalar<S>::value && !is_same<S, bfloat>::value>>            \
+  __shim __bfloat_with<S> operator op(S a, bfloat b) { return __bfloat_with<S>((float)a op (float)b); }
+__bfloat_operator(+)
+__bfloat_operator(-)
+__bfloat_operator(*)
+__bfloat_operator(/)
+#undef __bfloat_operator
+__shim bfloat operator-(bfloat a) { return bfloat(-(float)a); }
+
 template <> struct __bits<bfloat, ushort> {
   static __shim bfloat of(ushort u) { bfloat b; b.__b = u; return b; }
 };
