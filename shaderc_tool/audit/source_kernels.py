@@ -13,6 +13,8 @@ from shaderc_tool.emit.msl_declarations import MACRO, Declaration, declarations
 from shaderc_tool.emit.msl_lex import clean_text
 
 _COMPARISON: Final = re.compile(r"\(*__METAL_VERSION__(>=|<=|==|!=|>|<)(\d+)\)*")
+_DEFINED: Final = re.compile(r"defined\(?(\w+)\)?")
+_PREDEFINED: Final = ("__METAL_VERSION__", "__METAL__", "__cplusplus")
 _MARK: Final = re.compile(rb"\b(?:kernel|host_name)\b")
 
 
@@ -103,20 +105,26 @@ def _host_name(tokens: tuple[str, ...]) -> str:
 
 
 def _evaluate(literal: Literal, version: int, macros: Mapping[str, str]) -> bool | None:
-    text = literal.text
-    value: bool | None = None
-    if match := _COMPARISON.fullmatch(text):
-        value = _compare(version, match[1], int(match[2]))
-    elif (text.startswith("defined(") and text[8:-1] in macros) or text == "defined(__METAL_VERSION__)" or text == "1":
-        value = True
-    elif text == "0":
-        value = False
-    elif text in macros:
-        body = macros[text].strip()
-        value = body != "0" if re.fullmatch(r"\d+", body) else None
-    elif "||" not in text and "&&" not in text and text == "defined(__cplusplus)":
-        value = True
+    value = _value(literal.text, version, macros)
     return value if value is None or literal.holds else not value
+
+
+def _value(text: str, version: int, macros: Mapping[str, str]) -> bool | None:
+    """A condition without blanks; None for what is not known here."""
+    for operator, decisive in (("||", True), ("&&", False)):
+        parts = text.split(operator)
+        if len(parts) > 1 and all(part.count("(") == part.count(")") for part in parts):
+            values = [_value(part, version, macros) for part in parts]
+            return decisive if decisive in values else None if None in values else not decisive
+    if text.startswith("!") and not text.startswith("!="):
+        inner = _value(text[1:], version, macros)
+        return None if inner is None else not inner
+    if match := _COMPARISON.fullmatch(text):
+        return _compare(version, match[1], int(match[2]))
+    if match := _DEFINED.fullmatch(text):
+        return True if match[1] in macros or match[1] in _PREDEFINED else None
+    body = macros.get(text, text).strip()
+    return int(body) != 0 if re.fullmatch(r"\d+", body) else None
 
 
 def _compare(left: int, operator: str, right: int) -> bool:

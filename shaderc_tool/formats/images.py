@@ -7,6 +7,7 @@ crash it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from shaderc_tool.formats.elf import read_elf
@@ -26,5 +27,11 @@ KINDS: Final = tuple(_READERS)
 
 
 def read_image(data: bytes | memoryview, kind: str) -> Image:
-    """Read a thin image of one of KINDS. Raises `FormatError`."""
-    return _READERS[kind](memoryview(data).cast("B"))
+    """Read a thin image of one of KINDS. Raises `FormatError`. Symbols have a place only inside the file."""
+    view = memoryview(data).cast("B")
+    image = _READERS[kind](view)
+    return replace(image, places=tuple(_inside(symbol, len(view)) for symbol in image.places))
+
+
+def _inside(symbol: Symbol, length: int) -> Symbol:
+    return symbol if symbol.offset + symbol.size <= length else replace(symbol, offset=-1, size=0)
