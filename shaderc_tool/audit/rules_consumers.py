@@ -278,6 +278,8 @@ def _missing(use: NameUse, missing: Sequence[Needed], where: str) -> Iterator[Di
         texts = list(dict.fromkeys(need.text for need in missing if need.certain is certain))
         if not texts:
             continue
+        # What was inferred says nothing more where something is surely missing.
+        missing = [need for need in missing if need.certain]
         how = "" if use.is_literal else f"; the host makes it from «{use.text}»"
         yield Diagnostic(
             "SP4063",
