@@ -12,7 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from shaderc_tool.cli import cli
+from shaderc_tool.manifest.load import load_manifest
 from tests.corpora import unpack
+from tests.msl.compiling import clean, compile_text
 from tests.patch.cmake import MetalProject
 from tests.patch.trees import KERNEL_FILES, MANIFEST, METAL_LOADER, ROOT, TREES, write_tree
 from tests.tools import require_tool
@@ -60,6 +62,13 @@ def check_embedded(text: str, names: tuple[str, ...] = KERNELS) -> None:
     for name in names:
         assert len(re.findall(rf"kernel\s+void\s+{name}\s*\(", text)) == 1, name
     assert '#include "milady' not in text
+
+
+def compiled_kernels(source: Path) -> list[str]:
+    """The kernels of an embedded source, by the portable compiler with the macros that ggml's loader gives."""
+    defines = ("GGML_METAL_EMBED_LIBRARY=1", "GGML_METAL_HAS_BF16=1")
+    result = compile_text(source.read_text("utf-8"), source.name, defines=defines, cwd=source.parent)
+    return [kernel.name for kernel in clean(result).kernels]
 
 
 @pytest.mark.parametrize("shape", sorted(TREES))
@@ -127,6 +136,7 @@ def test_real_trees_embed_the_milady_sources(tmp_path: Path, which: str) -> None
     assert len(targets) == len(wanted)
     project.build(*targets)
     payloads = b""
+    kernels: list[str] = []
     for target in targets:
         assembler = project.build_folder / target
         stem = assembler.stem.removeprefix("ggml-metal-embed").lstrip("-")
@@ -138,4 +148,7 @@ def test_real_trees_embed_the_milady_sources(tmp_path: Path, which: str) -> None
             [clang, "--target=arm64-apple-macos14", "-c", str(assembler), "-o", str(made)], check=True, cwd=ROOT
         )
         payloads += made.read_bytes()
+        kernels += compiled_kernels(assembler.with_suffix(".metal"))
     check_embedded(payloads.decode("utf-8", "replace"))
+    declared = {f.name for unit in load_manifest(MANIFEST).metal if unit.target == "macos" for f in unit.functions}
+    assert declared <= set(kernels) and len(kernels) == len(set(kernels))
