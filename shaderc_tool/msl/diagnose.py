@@ -81,7 +81,9 @@ class Diagnoser:
         if not in_source:
             return True
         named = re.search(r"(?:identifier|type name|template named|member named) '(?:metal::)?(\w+)'", message.text)
-        if named is not None and named[1] in _UNMODELLED_WORDS:
+        if named is not None and (named[1] in _UNMODELLED_WORDS or named[1].startswith("__")):
+            return True  # double underscores are the Metal compiler's own names
+        if _is_about_the_shim(message):
             return True
         if "did you mean" in message.text:
             return False
@@ -148,9 +150,29 @@ class Diagnoser:
         return len(code) - len(code.lstrip()) + 1
 
 
+_SHIM_HELPER = re.compile(r"call to '(?:metal::)?__(?:at|list|like|temporary|conv|part|bits|braces)\b")
+_NOT_CONSTANT = re.compile(r"address space|__\w|cast")
+"""Why clang does not evaluate an expression that is constant in Metal: copies go through the generic space."""
+_SHIM_ENTITY = re.compile(
+    r"redefinition|implicit instantiation of undefined template|template specialization|partial spec"
+)
+
+
+def _is_about_the_shim(message: Message) -> bool:
+    """What the user declares clashes with the shim, or lacks something that the shim should declare."""
+    if _SHIM_HELPER.search(message.text):
+        return True
+    if "constant expression" in message.text and any(_NOT_CONSTANT.search(n.text) for n in message.notes):
+        return True
+    others = [n for n in message.notes if n.file != SOURCE]
+    return bool(others) and _SHIM_ENTITY.search(message.text) is not None
+
+
 def _overloads(message: Message) -> list[str]:
     if not message.text.startswith(("no viable", "no matching")):
         return []
+    if any(re.search(r"from '(?:const )?__constant .*address_space\(2\)", n.text) for n in message.notes):
+        return ["__generic"]  # two spaces here, one in Metal
     return [n.text for n in message.notes if re.search(r"no known conversion from .*bfloat", n.text)]
 
 

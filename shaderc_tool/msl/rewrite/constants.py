@@ -28,7 +28,7 @@ def rewrite_constants(tokens: list[Token], scopes: Scopes, lists: list[Attribute
     clang wants program-scope constants in OpenCL's own constant space; everything else sees constants through
     `keywords.CONSTANT_OBJECT`. Scalars need no wrapper: they are read, and read in constant expressions.
     """
-    records = _record_names(tokens)
+    records, parameters = _record_names(tokens), _template_values(tokens)
     by_start = {a.start: a for a in lists}
     found: list[FunctionConstant] = []
     wrapped: dict[str, int] = {}
@@ -44,11 +44,11 @@ def rewrite_constants(tokens: list[Token], scopes: Scopes, lists: list[Attribute
         constant = _function_constant(tokens, by_start, name, index)
         if constant is not None:
             found.append(constant)
-            token.text = "extern " + token.text
-            for other in range(statement, index):
-                if tokens[other].text == "static":
+            token.text = "extern const __constant"
+            for other in range(statement, name):
+                if tokens[other].text in ("static", "constexpr"):
                     tokens[other].text = ""
-        elif _is_aggregate(tokens, index, name, records):
+        elif _is_aggregate(tokens, index, name, records) and tokens[name].text not in parameters:
             wrapped.setdefault(tokens[name].text, end)
     _wrap_uses(tokens, wrapped)
     return found
@@ -77,7 +77,10 @@ def _is_variable(tokens: list[Token], scopes: Scopes, index: int) -> bool:
     name = _declared_name(tokens, index, end)
     if name < 0 or any(t.text in ("*", "&") for t in tokens[index:name]):
         return False
-    return end >= len(tokens) or tokens[end].text != "("
+    if end >= len(tokens) or tokens[end].text != "(":
+        return True
+    close = tokens[end].match  # an object with constructor arguments
+    return 0 < close < len(tokens) - 1 and tokens[close + 1].text == ";"
 
 
 def _declaration_end(tokens: list[Token], index: int) -> int:
@@ -131,6 +134,19 @@ def _record_names(tokens: list[Token]) -> set[str]:
         for index in range(len(tokens) - 1)
         if tokens[index].text in ("struct", "class", "union") and tokens[index + 1].kind == WORD
     }
+
+
+def _template_values(tokens: list[Token]) -> set[str]:
+    """Names of non-type template parameters: the same word may be a constant elsewhere."""
+    found: set[str] = set()
+    for index, token in enumerate(tokens):
+        if token.text != "template" or token.kind != WORD or tokens[index + 1].text != "<":
+            continue
+        close = closing_angle(tokens, index + 1)
+        for at in range(index + 2, close):
+            if tokens[at].kind == WORD and tokens[at + 1].text in (",", ">", "=") and tokens[at - 1].kind == WORD:
+                found.add(tokens[at].text)
+    return found
 
 
 def _wrap_uses(tokens: list[Token], wrapped: dict[str, int]) -> None:

@@ -29,7 +29,7 @@ class Parameter:
 
     @property
     def is_indirect(self) -> bool:
-        return "*" in self.type or "&" in self.type
+        return bool({"*", "&", "["} & set(self.type))
 
     @property
     def space(self) -> str:
@@ -206,9 +206,9 @@ def _parameters(tokens: list[Token], opening: int, by_start: dict[int, Attribute
         bare = [i for i in range(start, end) if not _inside(i, by_start)]
         if not bare or (len(bare) == 1 and tokens[bare[0]].was == "void"):
             continue
-        default = next((k for k, i in enumerate(bare) if tokens[i].was == "="), len(bare))
+        default = next((k for k, i in enumerate(bare) if k and tokens[i].was in ("=", "[")), len(bare))
         name = next((i for i in reversed(bare[:default]) if tokens[i].kind == WORD), bare[0])
-        kind = tuple(tokens[i].was for i in bare[:default] if i != name)
+        kind = tuple(tokens[i].was for i in bare[: default + 1] if i != name and tokens[i].was != "=")
         found.append(Parameter(tokens[name].was, kind, name, attributes))
     return found
 

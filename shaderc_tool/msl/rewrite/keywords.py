@@ -63,7 +63,11 @@ def rewrite_words(tokens: list[Token]) -> None:
     for index, token in enumerate(tokens):
         if token.kind == WORD and token.text == token.was:
             text = token.text
-            if text in _WORDS:
+            if text == "constant" and _is_method_qualifier(tokens, index):
+                token.text = "__constant"  # for program-scope objects; the thread form is generic, see below
+            elif text == "thread" and _is_method_qualifier(tokens, index):
+                token.text = ""  # the generic space: clang calls no thread-qualified function on a temporary
+            elif text in _WORDS:
                 token.text = _WORDS[text]
             elif text in _ATOMICS:
                 token.text = _ATOMICS[text]
@@ -73,6 +77,15 @@ def rewrite_words(tokens: list[Token]) -> None:
             token.text = _literal(token.text)
         elif token.kind == DIRECTIVE:
             token.text = _directive(tokens, index)
+
+
+def _is_method_qualifier(tokens: list[Token], index: int) -> bool:
+    """`int f() const thread {`: after the parameter list, before the body or the initializers."""
+    before = tokens[index - 1].was if index else ""
+    after = tokens[index + 1].was if index + 1 < len(tokens) else ""
+    if before == "const" and index > 1:
+        before = tokens[index - 2].was
+    return before == ")" and after in ("{", ":", ";", "->", "noexcept")
 
 
 def _literal(text: str) -> str:

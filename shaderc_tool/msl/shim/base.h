@@ -13,7 +13,7 @@ typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long ulong;
-typedef signed char int8_t;
+typedef char int8_t;
 typedef unsigned char uint8_t;
 typedef short int16_t;
 typedef unsigned short uint16_t;
@@ -37,7 +37,6 @@ template <bool B, typename T = void> using enable_if_t = typename enable_if<B, T
 template <bool B, typename T, typename F> struct conditional { typedef T type; };
 template <typename T, typename F> struct conditional<false, T, F> { typedef F type; };
 template <bool B, typename T, typename F> using conditional_t = typename conditional<B, T, F>::type;
-template <typename...> using void_t = void;
 
 template <typename T, T V> struct integral_constant {
   static constexpr __constant const T value = V;
@@ -48,6 +47,9 @@ template <typename T, T V> struct integral_constant {
 template <bool B> using bool_constant = integral_constant<bool, B>;
 typedef bool_constant<true> true_type;
 typedef bool_constant<false> false_type;
+
+template <typename... B> struct _disjunction : bool_constant<(false || ... || B::value)> {};
+template <typename... B> struct _conjunction : bool_constant<(true && ... && B::value)> {};
 
 template <typename T> struct remove_reference { typedef T type; };
 template <typename T> struct remove_reference<__private T&> { typedef T type; };
@@ -121,7 +123,6 @@ template <typename T> struct is_signed : __is_signed<remove_cv_t<T>> {};
 template <typename T> constexpr __constant bool is_signed_v = is_signed<T>::value;
 template <typename T> struct is_unsigned : bool_constant<!is_signed<T>::value> {};
 template <typename T> constexpr __constant bool is_unsigned_v = is_unsigned<T>::value;
-template <typename T> struct is_empty : bool_constant<__is_empty(T)> {};
 template <typename T> struct is_enum : bool_constant<__is_enum(T)> {};
 template <typename T> struct is_class : bool_constant<__is_class(T)> {};
 template <typename T> struct is_trivially_copyable : bool_constant<__is_trivially_copyable(T)> {};

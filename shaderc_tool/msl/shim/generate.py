@@ -52,7 +52,8 @@ def bool_vectors() -> Iterator[str]:
         for element in ("char", "short", "int", "long"):
             tests = ", ".join(f"(char)(o[{i}] != 0)" for i in range(size))
             yield f"{name}({element}{size} o) : v((char{size})({tests})) {{}}"
-        yield "bool operator[](int i) const { return v[i] != 0; }"
+        yield "__generic bool& operator[](int i) { return (&x)[i]; }"
+        yield "const __generic bool& operator[](int i) const { return (&x)[i]; }"
         yield f"{name} operator!() const {{ return {name}(v == (char{size})(char)0); }}"
         for op in ("&&", "||", "&", "|", "^"):
             bitwise = op[0]

@@ -57,10 +57,10 @@ template <> struct numeric_limits<bfloat> {
   static constexpr __constant bool is_specialized = true;
   static constexpr __constant bool is_integer = false;
   static constexpr __constant bool is_signed = true;
-  static bfloat min() { return bfloat(1.17549435e-38f); }
-  static bfloat max() { return as_type<bfloat>((ushort)0x7f7f); }
-  static bfloat lowest() { return as_type<bfloat>((ushort)0xff7f); }
-  static bfloat infinity() { return as_type<bfloat>((ushort)0x7f80); }
+  static constexpr bfloat min() { return bfloat(1.17549435e-38f); }
+  static constexpr bfloat max() { return bfloat::__of(0x7f7f); }
+  static constexpr bfloat lowest() { return bfloat::__of(0xff7f); }
+  static constexpr bfloat infinity() { return bfloat::__of(0x7f80); }
 };
 
 }  // namespace metal

@@ -137,39 +137,46 @@ template <typename T> __shim const __private T& __temporary(const __generic remo
 // Threadgroup variables: AIR emission turns each call into a variable of the threadgroup address space.
 template <int Slot, typename T> __pure __local T* __threadgroup_slot();
 
+struct bfloat;
+template <> struct __floating<bfloat> : true_type {};
+
 struct bfloat {
   ushort __b;
   bfloat() = default;
-  template <typename T, typename = enable_if_t<is_scalar_v<T>>> constexpr __shim bfloat(T v) : __b(__round((float)v)) {}
-  __shim operator float() const { return __builtin_astype((uint)__b << 16, float); }
-  static __shim ushort __round(float f) {
-    uint u = __builtin_astype(f, uint);
+  template <typename T, typename = enable_if_t<is_scalar_v<T>>>
+  constexpr __shim bfloat(T v) : __b(__round(__builtin_bit_cast(uint, (float)v))) {}
+  constexpr __shim operator float() const { return __builtin_bit_cast(float, (uint)__b << 16); }
+  static constexpr __shim ushort __round(uint u) {
     return (u & 0x7fffffffu) > 0x7f800000u ? (ushort)((u >> 16) | 64u)
                                            : (ushort)((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
   }
-  template <typename T> __shim bfloat& operator+=(T o) { return *this = bfloat((float)*this + (float)o); }
-  template <typename T> __shim bfloat& operator-=(T o) { return *this = bfloat((float)*this - (float)o); }
-  template <typename T> __shim bfloat& operator*=(T o) { return *this = bfloat((float)*this * (float)o); }
-  template <typename T> __shim bfloat& operator/=(T o) { return *this = bfloat((float)*this / (float)o); }
+  static constexpr __shim bfloat __of(ushort bits) {
+    bfloat b(0.0f);
+    b.__b = bits;
+    return b;
+  }
+  template <typename T> __shim __generic bfloat& operator+=(T o) { return *this = bfloat((float)*this + (float)o); }
+  template <typename T> __shim __generic bfloat& operator-=(T o) { return *this = bfloat((float)*this - (float)o); }
+  template <typename T> __shim __generic bfloat& operator*=(T o) { return *this = bfloat((float)*this * (float)o); }
+  template <typename T> __shim __generic bfloat& operator/=(T o) { return *this = bfloat((float)*this / (float)o); }
 };
-template <> struct __floating<bfloat> : true_type {};
 template <typename A> struct __beside<bfloat, A> {
   static constexpr __shim bfloat to(A a) { return bfloat(a); }
 };
 // bfloat with bfloat or an integer gives bfloat, rounded at every step; with float or half it gives float
 template <typename S> using __bfloat_with = conditional_t<__floating<S>::value, float, bfloat>;
 #define __bfloat_operator(op)                                                                                   \
-  __shim bfloat operator op(bfloat a, bfloat b) { return bfloat((float)a op (float)b); }                        \
+  constexpr __shim bfloat operator op(bfloat a, bfloat b) { return bfloat((float)a op (float)b); }                        \
   template <typename S, typename = enable_if_t<is_scalar<S>::value && !is_same<S, bfloat>::value>>            \
-  __shim __bfloat_with<S> operator op(bfloat a, S b) { return __bfloat_with<S>((float)a op (float)b); }         \
+  constexpr __shim __bfloat_with<S> operator op(bfloat a, S b) { return __bfloat_with<S>((float)a op (float)b); }         \
   template <typename S, typename = enable_if_t<is_scalar<S>::value && !is_same<S, bfloat>::value>>            \
-  __shim __bfloat_with<S> operator op(S a, bfloat b) { return __bfloat_with<S>((float)a op (float)b); }
+  constexpr __shim __bfloat_with<S> operator op(S a, bfloat b) { return __bfloat_with<S>((float)a op (float)b); }
 __bfloat_operator(+)
 __bfloat_operator(-)
 __bfloat_operator(*)
 __bfloat_operator(/)
 #undef __bfloat_operator
-__shim bfloat operator-(bfloat a) { return bfloat(-(float)a); }
+constexpr __shim bfloat operator-(bfloat a) { return bfloat(-(float)a); }
 
 template <> struct __bits<bfloat, ushort> {
   static __shim bfloat of(ushort u) { bfloat b; b.__b = u; return b; }

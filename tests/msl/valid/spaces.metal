@@ -138,3 +138,33 @@ kernel void spaces(device const Block *blocks [[buffer(0)]],
     Pointers p = {out, out, &args};
     out[i] = a + through(p, int(i)) + atomic_load_explicit(&count, memory_order_relaxed);
 }
+
+// Methods and constructors for each address space, as libraries write them.
+template <typename T>
+struct Complex {
+    T real;
+    T imag;
+    constexpr Complex(T r, T i) thread : real(r), imag(i) {}
+    constexpr Complex(T r, T i) constant : real(r), imag(i) {}
+    constexpr operator T() const thread { return real; }
+    constexpr operator T() const device { return real; }
+    constexpr operator T() const constant { return real; }
+    T norm() const { return real * real + imag * imag; }
+    constexpr Complex operator*(Complex o) const thread {
+        return {real * o.real - imag * o.imag, real * o.imag + imag * o.real};
+    }
+};
+constant Complex<float> unit(1.0f, 0.0f);
+
+kernel void complex_numbers(device Complex<float> *x [[buffer(0)]],
+                            const constant int offsets[2] [[buffer(1)]],
+                            uint i [[thread_position_in_grid]]) {
+    Complex<float> a = x[i], b{1.0f, 2.0f};
+    x[i] = a * b;
+    x[i].imag = b.norm() + x[offsets[0]].norm() + float(x[offsets[1]]) + unit.real;
+    bool4 flags = true;
+    flags[i & 3] = false;
+    if (any(!flags)) {
+        x[i].real = 0.0f;
+    }
+}
