@@ -1,10 +1,11 @@
-"""Wall and CPU time of whole processes, children included."""
+"""Wall time, CPU time and memory of whole processes, children included."""
 
 from __future__ import annotations
 
-import resource
+import os
 import statistics
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,22 +14,34 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Sample:
-    """Seconds: wall, and user plus system of the process and all its children."""
+    """Seconds of wall time, user plus system seconds of a process and its children, MiB of the largest of them."""
 
     wall: float
     cpu: float
+    rss: float = 0.0
 
 
 def run(argv: Sequence[str], cwd: Path, env: Mapping[str, str] | None = None, stdin: str = "") -> Sample:
-    """Run one command to its end; raises CalledProcessError when it fails."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    begun = time.perf_counter()
-    subprocess.run(
-        list(argv), cwd=cwd, env=dict(env) if env else None, input=stdin, text=True, check=True, capture_output=True
-    )
-    wall = time.perf_counter() - begun
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return Sample(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    """Run one command to its end; raises CalledProcessError, with what it printed, when it fails."""
+    with tempfile.TemporaryFile("w+") as given, tempfile.TemporaryFile("w+", errors="replace") as said:
+        given.write(stdin)
+        given.seek(0)
+        begun = time.perf_counter()
+        child = subprocess.Popen(
+            list(argv), cwd=cwd, env=dict(env) if env else None, stdin=given, stdout=said, stderr=said
+        )
+        sample = finish(child, begun)
+        if child.returncode:
+            said.seek(0)
+            raise subprocess.CalledProcessError(child.returncode, list(argv), said.read())
+    return sample
+
+
+def finish(child: subprocess.Popen[bytes], begun: float) -> Sample:
+    """Wait for a child; `begun` is when it was started, by `time.perf_counter`."""
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return Sample(time.perf_counter() - begun, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
 def interleaved(runs: int, ours: Callable[[], Sample], peer: Callable[[], Sample]) -> tuple[list[Sample], list[Sample]]:

@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from shaderc_tool.diagnostics import Diagnostic, ShaderpackError
 
@@ -123,6 +124,19 @@ class ProcessRunner:
         seconds = time.perf_counter() - begun
         return Completed(tuple(argv), child.returncode, stdout, stderr, seconds, timed_out)
 
+    def start(
+        self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], text: BinaryIO
+    ) -> subprocess.Popen[bytes]:
+        """Start a child that goes on by itself; what it prints goes to the file `text`. End it with `stop`."""
+        return self._start(argv, cwd, clean_environment(self.environment, env), text)
+
+    def stop(self, child: subprocess.Popen[bytes]) -> None:
+        """End a child of `start`, and whatever it started."""
+        _kill_group(child)
+        child.wait()
+        with self._lock:
+            self._live.discard(child)
+
     def stop_all(self) -> None:
         """End every live child and refuse new ones; used on Ctrl-C."""
         with self._lock:
@@ -131,7 +145,9 @@ class ProcessRunner:
         for child in live:
             _kill_group(child)
 
-    def _start(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    def _start(
+        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], text: BinaryIO | None = None
+    ) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._stopping:
                 raise KeyboardInterrupt
@@ -140,9 +156,9 @@ class ProcessRunner:
                     list(argv),
                     cwd=cwd,
                     env=dict(env),
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
+                    stdin=subprocess.DEVNULL if text else subprocess.PIPE,
+                    stdout=text or subprocess.PIPE,
+                    stderr=text or subprocess.PIPE,
                     start_new_session=os.name == "posix",
                 )
             except OSError as error:
