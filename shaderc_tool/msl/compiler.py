@@ -107,6 +107,8 @@ class _Compile:
             return MslResult("error", tuple(verdict.errors), dependencies=self._dependencies)
         if verdict.not_modelled:
             return MslResult("not-modelled", tuple(verdict.not_modelled), dependencies=self._dependencies)
+        if self.options.debug:
+            completed = self._debug_build(unit)
         return self._emit(completed.stdout.decode("utf-8"), unit, diagnoser)
 
     def _preprocess(self) -> tuple[str, list[Diagnostic]]:
@@ -171,6 +173,14 @@ class _Compile:
     def _compile_once(self, argv: list[str], unit: Rewritten) -> Completed:
         text = f"{_NO_DEBUG}{unit.stream.text()}{_END}{unit.entries.probes}\n"
         return self.run(argv, self.cwd, text.encode("utf-8"))
+
+    def _debug_build(self, unit: Rewritten) -> Completed:
+        """Once more, with the user's files and lines in the text: messages need the text's own lines instead."""
+        text = f"{unit.stream.text_with_markers()}\n{unit.entries.probes}\n"
+        with _shim(self.options, self._program, self.run, self.cwd) as (header, precompiled):
+            argv = clang.compile_argv(self._program, self.options, header, precompiled)
+            names = ["-main-file-name", self.filename, "-fdebug-compilation-dir=."]
+            return self.run([*argv[:-1], *names, argv[-1]], self.cwd, text.encode("utf-8"))
 
     def _crash(self, completed: Completed) -> Diagnostic:
         tail = completed.stderr.decode("utf-8", "replace").strip().splitlines()[-3:]

@@ -56,6 +56,8 @@ class TokenStream:
     lines: list[str]
     places: list[tuple[str, int]]
     files: tuple[str, ...] = ()
+    markers: dict[int, str] = field(default_factory=dict)
+    """The line markers by text line; they are no tokens, so that lines of the text can be told apart."""
     _by_line: dict[int, list[Token]] = field(default_factory=dict, repr=False)
 
     def text(self) -> str:
@@ -70,6 +72,13 @@ class TokenStream:
                 out.append(token.space + token.text)
         out.append("\n" * max(1, len(self.lines) - line))
         return "".join(out)
+
+    def text_with_markers(self) -> str:
+        """The same text, where clang sees the user's files and lines."""
+        lines = self.text().split("\n")
+        for number, marker in self.markers.items():
+            lines[number] = marker
+        return "\n".join(lines)
 
     def token_at(self, line: int, column: int) -> Token | None:
         """The token at a column (from 1) of a line (from 0) of the rewritten text; the last one past the end."""
@@ -99,7 +108,8 @@ class TokenStream:
 def tokenize(preprocessed: str) -> TokenStream:
     """Split the output of `clang -E`, line markers included."""
     lines = preprocessed.split("\n")
-    places, files, blanked = _resolve_markers(lines)
+    places, files, markers = _resolve_markers(lines)
+    blanked = ["" if number in markers else line for number, line in enumerate(lines)]
     tokens: list[Token] = []
     for number, line in enumerate(blanked):
         stripped = line.lstrip()
@@ -110,26 +120,24 @@ def tokenize(preprocessed: str) -> TokenStream:
             continue
         _tokenize_line(line, number, tokens)
     _pair_brackets(tokens)
-    return TokenStream(tokens, blanked, places, files=files)
+    return TokenStream(tokens, blanked, places, files, markers)
 
 
-def _resolve_markers(lines: list[str]) -> tuple[list[tuple[str, int]], tuple[str, ...], list[str]]:
+def _resolve_markers(lines: list[str]) -> tuple[list[tuple[str, int]], tuple[str, ...], dict[int, str]]:
     places: list[tuple[str, int]] = []
     files: dict[str, None] = {}
-    blanked: list[str] = []
+    markers: dict[int, str] = {}
     file, line = "", 1
-    for text in lines:
+    for number, text in enumerate(lines):
+        places.append((file, line))
         marker = _MARKER.match(text) if text.startswith("#") else None
         if marker is None:
-            places.append((file, line))
-            blanked.append(text)
             line += 1
             continue
-        places.append((file, line))
-        blanked.append("")
+        markers[number] = text
         file, line = re.sub(r"\\(.)", r"\1", marker[2]), int(marker[1])
         files.setdefault(file)
-    return places, tuple(files), blanked
+    return places, tuple(files), markers
 
 
 def _tokenize_line(line: str, number: int, tokens: list[Token]) -> None:

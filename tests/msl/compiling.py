@@ -57,11 +57,12 @@ def compile_text(
     math: MathMode = "safe",
     defines: tuple[str, ...] = (),
     include_dirs: tuple[str, ...] = (),
+    debug: bool = False,
     cwd: Path = ROOT,
 ) -> MslResult:
     """Compile one source with the options that differ from a macOS 14 build."""
     require_clang()
-    options = MslOptions(std, platform, min_os, math, defines, include_dirs, cache_dir=shim_cache())
+    options = MslOptions(std, platform, min_os, math, defines, include_dirs, debug, shim_cache())
     return compile_msl(source, name, options, run, cwd)
 
 

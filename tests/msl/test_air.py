@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +16,7 @@ from shaderc_tool.msl.air.profiles import profile
 from shaderc_tool.msl.air.spaces import infer_address_spaces
 from shaderc_tool.msl.link import link_metallib
 from shaderc_tool.msl.options import MslOptions
-from tests.msl.compiling import clean, compile_body
+from tests.msl.compiling import clean, compile_body, compile_text
 
 TWO = (
     "struct Inner { half2 h; uchar c[3]; }; struct Args { uint n; float scale; packed_float3 p; float4x4 m;\n"
@@ -122,6 +123,28 @@ def test_math_modes_differ_in_flags_and_intrinsics() -> None:
     assert " fast " not in safe
     assert "fmul fast" in fast or "fadd fast" in fast
     assert '"unsafe-fp-math"="true"' in fast
+
+
+def test_debug_information_is_line_tables_of_the_users_file(tmp_path: Path) -> None:
+    (tmp_path / "h.h").write_text("inline float twice(float x) {\n    return x * 2.0f;\n}\n")
+    source = (
+        '#include <metal_stdlib>\n#include "h.h"\nusing namespace metal;\n'
+        "kernel void f(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {\n"
+        "    x[i] = twice(sin(x[i]));\n}\n"
+    )
+    result = clean(compile_text(source, "dir/f.metal", include_dirs=(".",), debug=True, cwd=tmp_path))
+    text = result.air_ir or ""
+    assert re.search(r'DISubprogram\(name: "f", scope: !\d+, file: !\d+, line: 4,', text)
+    assert re.search(r'DISubprogram\(name: "twice", scope: !\d+, file: !\d+, line: 1,', text)
+    assert re.search(r"DILocation\(line: 5, column: \d+, scope", text)
+    assert 'DIFile(filename: "dir/f.metal"' in text
+    assert "LineTablesOnly" in text
+    assert "DILocalVariable" not in text
+    assert str(tmp_path) not in text
+    plain = clean(compile_text(source, "dir/f.metal", include_dirs=(".",), cwd=tmp_path))
+    assert "DILocation" not in (plain.air_ir or "")
+    assert result.bitcode is not None
+    link_metallib([result.bitcode], "macos", "14.0")
 
 
 def test_only_names_from_apples_libraries_are_called() -> None:

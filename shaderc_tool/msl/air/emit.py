@@ -11,6 +11,7 @@ from shaderc_tool.msl.air.constants import FunctionConstants
 from shaderc_tool.msl.air.debuginfo import DebugTypes, ParameterType
 from shaderc_tool.msl.air.entry import THREADGROUP, Argument, assign_locations, entry_node
 from shaderc_tool.msl.air.intrinsics import lower_intrinsics
+from shaderc_tool.msl.air.linetables import keep_line_tables
 from shaderc_tool.msl.air.module import Function, IrModule, parse_module
 from shaderc_tool.msl.air.profiles import DATA_LAYOUT, Profile, profile
 from shaderc_tool.msl.air.spaces import infer_address_spaces
@@ -46,9 +47,13 @@ def emit_air(clang_ir: str, rewritten: Rewritten, options: MslOptions, filename:
     debug = DebugTypes(module)
     types = {e.host: debug.parameters(_type_node(module, e.probe)) for e in entries}
     _drop_annotations(module)
-    clean.strip_debug_info(module)
+    units = module.named.get("llvm.dbg.cu", "")
+    if options.debug:
+        keep_line_tables(module, _PRODUCER)
+    else:
+        clean.strip_debug_info(module)
     kept = module.reachable({e.function for e in entries})
-    kept.named = {}
+    kept.named = {"llvm.dbg.cu": units} if options.debug else {}
     _reject_calls(kept, {e.function for e in entries}, out)
     clean.threadgroup_variables(kept)
     clean.clean_functions(kept)
@@ -187,6 +192,8 @@ def _module_marks(module: IrModule, target: Profile, options: MslOptions, entrie
     flags = [f'!{{i32 2, !"SDK Version", [2 x i32] [i32 {major}, i32 {minor}]}}', '!{i32 1, !"wchar_size", i32 4}']
     if target.frame_pointer:
         flags.append('!{i32 7, !"frame-pointer", i32 2}')
+    if options.debug:
+        flags += ['!{i32 7, !"Dwarf Version", i32 4}', '!{i32 2, !"Debug Info Version", i32 3}']
     limits = (
         ("max_device_buffers", 31),
         ("max_constant_buffers", 31),
