@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -254,3 +255,34 @@ def test_findings_come_in_every_format(tmp_path: Path) -> None:
     assert result.exit_code == 1
     (found,) = json.loads(result.stdout)["diagnostics"]
     assert (found["code"], found["subject"]) == ("SP6002", "milady-metal-libraries")
+
+
+_KILLED = """\
+import os, sys
+from shaderc_tool.patch import apply
+real, left = apply._write, [int(sys.argv[3])]
+def write(path, data):
+    if not left[0]:
+        os._exit(9)
+    left[0] -= 1
+    real(path, data)
+apply._write = write
+from shaderc_tool.cli import cli
+cli(["patch", sys.argv[1], "--tree", sys.argv[2]])
+"""
+
+
+@pytest.mark.parametrize("writes", [1, 2, 7])
+@pytest.mark.parametrize("option", ["--revert", ""])
+def test_a_run_that_was_killed_can_be_finished_or_reverted(tmp_path: Path, writes: int, option: str) -> None:
+    tree = write_tree(tmp_path, "single")
+    before = snapshot(tree)
+    argv = [sys.executable, "-c", _KILLED, str(MANIFEST), str(tree), str(writes)]
+    assert subprocess.run(argv, cwd=ROOT, capture_output=True).returncode == 9
+    assert snapshot(tree) != before
+    result = patch(tree, *[option] if option else [])
+    assert result.exit_code == 0, result.output
+    if not option:
+        assert patch(tree, "--status").stdout.splitlines()[-3:-1] == ["vulkan: applied", "metal: applied"]
+        assert patch(tree, "--revert").exit_code == 0
+    assert snapshot(tree) == before
