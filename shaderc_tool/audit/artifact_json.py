@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from shaderc_tool.audit.artifacts import Description, LibraryReport, ShaderReport
+from shaderc_tool.audit.payloads import Payload
 from shaderc_tool.formats.errors import FormatError
 from shaderc_tool.formats.metallib import Function, Library
 from shaderc_tool.formats.metallib_sources import read_sources
@@ -30,10 +31,25 @@ def description_json(
         "libraries": [_library(report, select, known.get(id(report), {})) for report in description.libraries],
         "shaders": [_shader(report) for report in description.shaders],
         "air": air_json(description.air) if description.air else None,
+        "payloads": [_payload(payload, select) for payload in description.payloads],
+        "platform": description.platform,
+        "min_os": dotted(description.min_os),
         "sections": [{"name": s.name, "offset": s.offset, "size": s.size} for s in description.sections],
         "symbols": list(description.defined),
         "members": [description_json(member, select, known) for member in description.members],
         "faults": [{"message": f.message, "offset": f.offset} for f in description.faults],
+    }
+
+
+def _payload(payload: Payload, select: Select) -> dict[str, Any]:
+    return {
+        "name": payload.name,
+        "form": payload.form,
+        "kind": payload.kind,
+        "offset": payload.offset,
+        "size": payload.size,
+        "kernels": [kernel.name for kernel in payload.kernels if select(kernel.name)],
+        "problem": payload.problem,
     }
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from shaderc_tool.audit.artifact_json import Modules, dotted, newest_versions
 from shaderc_tool.audit.artifacts import Description, LibraryReport, ShaderReport
+from shaderc_tool.audit.payloads import Payload
 from shaderc_tool.formats.errors import FormatError
 from shaderc_tool.formats.metallib import Function
 from shaderc_tool.formats.metallib_sources import read_sources
@@ -26,6 +27,8 @@ _KINDS = {
     "coff": "COFF",
     "archive": "static archive",
     "zip": "zip",
+    "msl": "Metal source",
+    "folder": "folder",
 }
 
 
@@ -41,6 +44,8 @@ def render(
     for report in description.libraries:
         yield from (inner + line for line in _library(report, select, modules.get(id(report), {})))
     yield from (inner + line for line in _shaders(description.shaders))
+    for payload in description.payloads:
+        yield from (inner + line for line in _source(payload, select))
     if description.air:
         yield from (inner + line for line in _air(description.air))
     if description.defined:
@@ -79,6 +84,16 @@ def _library(report: LibraryReport, select: Callable[[str], bool], modules: Modu
     if shown:
         yield "  findings"
         yield from (f"    {f.kind}: {f.message}" for f in shown)
+
+
+def _source(payload: Payload, select: Callable[[str], bool]) -> Iterator[str]:
+    """Source text and what is wrong with other payloads; whole libraries and modules are listed by themselves."""
+    name = payload.name or f"at {payload.offset:#x}"
+    if payload.problem:
+        yield f"payload {name}: {payload.problem}"
+    if payload.kind == "msl":
+        yield f"source {name} ({payload.form}): {payload.size:,} bytes, {len(payload.kernels)} kernels"
+        yield from (f"    {kernel.name}" for kernel in payload.kernels if select(kernel.name))
 
 
 def _row(function: Function) -> Sequence[str]:
