@@ -81,9 +81,14 @@ class OutputFolder:
         return True
 
     def remove(self, relative: str) -> None:
-        """Remove a file that is no longer an output."""
+        """Remove a file that is no longer an output, and the folders that held nothing else."""
         with contextlib.suppress(FileNotFoundError):
             self.path(relative).unlink()
+        with contextlib.suppress(OSError):  # the first folder that is not empty ends it
+            for folder in self.path(relative).parents:
+                if folder == self.root:
+                    break
+                folder.rmdir()
 
     @contextlib.contextmanager
     def work_folder(self) -> Iterator[Path]:

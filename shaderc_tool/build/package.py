@@ -1,13 +1,11 @@
-"""Packaging: what the manifest's `outputs` ask for, made from the modules and libraries that are in place."""
+"""C headers and storages, made from the SPIR-V modules that are in place."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 
-from shaderc_tool import __version__
-from shaderc_tool.build.plan import key_of
-from shaderc_tool.build.records import BUILT, KEPT, ActionRecord
+from shaderc_tool.build.packaging import Package
+from shaderc_tool.build.records import ActionRecord
 from shaderc_tool.build.session import Session
 from shaderc_tool.diagnostics import Diagnostic
 from shaderc_tool.manifest.model import Manifest, Output
@@ -42,13 +40,12 @@ def _header(session: Session, output: Output, target: str, digests: Mapping[str,
         return []  # a module failed; the earlier header stays as it is
     stem = header_stem(session.manifest, target)
     parts = {
-        "version": __version__,
         "storage": output.storage,
         "stem": stem,
         "payloads": "\n".join(f"{j.symbol}={digests[j.output]}" for j in jobs),
     }
-    key = key_of(parts, "c-header")
-    kept = _kept(session, key, target, "c-header")
+    package = Package(session, "c-header", target, parts)
+    kept = package.kept()
     if kept is not None:
         return kept
     # Imported here: a build with nothing to do emits nothing.
@@ -58,53 +55,7 @@ def _header(session: Session, output: Output, target: str, digests: Mapping[str,
 
     payloads = [Payload(j.symbol, session.folder.path(j.output).read_bytes(), f"{j.symbol}.spv") for j in jobs]
     files = {header_name(stem): c_header(stem, payloads).encode(), **storage(output.storage, stem, payloads)}
-    return [_write(session, f"{target}/{name}", data, target, key, parts) for name, data in files.items()]
-
-
-def _write(session: Session, path: str, data: bytes, target: str, key: str, parts: Mapping[str, str]) -> ActionRecord:
-    before = session.state.outputs.get(path)
-    session.folder.write(path, data)
-    record = ActionRecord(
-        output=path,
-        kind="c-header",
-        subject=session.manifest.pack,
-        target=target,
-        status=BUILT,
-        reason="its payloads or options changed" if before else "first build of this output",
-        tool=f"shaderpack {__version__}",
-        sha256=hashlib.sha256(data).hexdigest(),
-        size=len(data),
-    )
-    session.remember_output(record, key, {**parts, "kind": "c-header"})
-    session.progress.step(record)
-    return record
-
-
-def _kept(session: Session, key: str, target: str, kind: str) -> list[ActionRecord] | None:
-    """Records of the files that the same key made before, when all of them are untouched."""
-    mine = {
-        path: known
-        for path, known in session.state.outputs.items()
-        if known["key"] == key and known["target"] == target and known["parts"].get("kind") == kind
-    }
-    if not mine or not session.request.use_cache:
-        return None
-    if any(session.output_signature(path) != known["signature"] for path, known in mine.items()):
-        return None
-    return [
-        ActionRecord(
-            path,
-            kind,
-            session.manifest.pack,
-            target,
-            KEPT,
-            "nothing changed",
-            tool=f"shaderpack {__version__}",
-            sha256=known["sha256"],
-            size=known["size"],
-        )
-        for path, known in mine.items()
-    ]
+    return package.write({f"{target}/{name}": data for name, data in files.items()})
 
 
 def _second_storage(target: str, output: Output, first: Output) -> Diagnostic:
@@ -116,16 +67,3 @@ def _second_storage(target: str, output: Output, first: Output) -> Diagnostic:
         fix="keep one, or add a second Vulkan target",
         subject=target,
     )
-
-
-def remove_orphans(session: Session, records: list[ActionRecord]) -> list[str]:
-    """Remove files that earlier builds made for these targets and this one does not: nothing stale may ship."""
-    current = {r.output for r in records}
-    selected = set(session.manifest.targets)
-    gone = [
-        path for path, known in session.state.outputs.items() if path not in current and known["target"] in selected
-    ]
-    for path in gone:
-        session.folder.remove(path)
-        del session.state.outputs[path]
-    return gone

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from shaderc_tool import __version__
 from shaderc_tool.build import shaders
-from shaderc_tool.build.package import package_shaders, remove_orphans
+from shaderc_tool.build.package import package_shaders
+from shaderc_tool.build.packaging import remove_orphans
 from shaderc_tool.build.plan import key_of
 from shaderc_tool.build.quick import search_folders
 from shaderc_tool.build.records import FAILED, SKIPPED, BuildResult

@@ -23,8 +23,9 @@ class MetalBundle:
     """What the Apple loader is generated for.
 
     `payload` is a metallib, or merged source when `is_source`; `functions` are the kernels that must be in it.
-    `macros`, `language` ("3.1") and `fast_math` are compile options of source. Raises ValueError for a function or
-    macro that is no identifier and for a bad language version.
+    `macros`, `language` ("3.1") and `fast_math` are compile options of source. `module` is what the Swift text imports,
+    the pack with a capital when empty. Raises ValueError for a function or macro that is no identifier and for a bad
+    language version.
     """
 
     pack: str
@@ -34,6 +35,7 @@ class MetalBundle:
     macros: Mapping[str, str] | None = None
     language: str = ""
     fast_math: bool = False
+    module: str = ""
 
     def __post_init__(self) -> None:
         for name in (*self.functions, *(self.macros or {})):
@@ -56,6 +58,7 @@ def metal_loader(bundle: MetalBundle) -> dict[str, str]:
         "pack": pack,
         "PACK": pack.upper(),
         "Pack": pack[:1].upper() + pack[1:],
+        "module": bundle.module or pack[:1].upper() + pack[1:],
         "symbol": bundle.payload.symbol,
         "digest": bundle.payload.digest,
         "functions": "".join(f'    @"{name}",\n' for name in bundle.functions),

@@ -138,7 +138,7 @@ SWIFT: Final = Template("""\
 import CryptoKit
 import Foundation
 import Metal
-import ${Pack}
+import ${module}
 
 public enum ${Pack}Metal {
     public struct LoadError: LocalizedError {

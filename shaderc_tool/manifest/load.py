@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from shaderc_tool.diagnostics import Diagnostic, Place, ShaderpackError, UsageError, has_errors
-from shaderc_tool.manifest.audit_keys import load_audit, unknown_target
+from shaderc_tool.manifest.audit_keys import load_audit
 from shaderc_tool.manifest.expand import Context, expand_kernels, expand_variants
-from shaderc_tool.manifest.model import AuditRules, Manifest, MetalUnit, Output, Policy, ShaderJob, Target
+from shaderc_tool.manifest.model import AuditRules, Manifest, MetalUnit, Policy, ShaderJob, Target
 from shaderc_tool.manifest.nodes import Node, parse
+from shaderc_tool.manifest.outputs import load_outputs
 from shaderc_tool.manifest.patches import load_patches
 from shaderc_tool.manifest.spec import MANIFEST, SCHEMA_VERSION
 
@@ -109,7 +110,9 @@ class _Loader:
             shaders=tuple(shaders),
             metal=tuple(metal),
             policies=policies,
-            outputs=tuple(self._output(n, targets) for n in self._list("outputs", "outputs")),
+            outputs=load_outputs(
+                self._list("outputs"), targets, metal, pack.string() if pack else "", lambda n: self.path(n), self.found
+            ),
             audit=self._audit(targets),
             patches=load_patches(self._list("patches", "patches"), targets, self.root, self.path, self.found),
         )
@@ -269,41 +272,6 @@ class _Loader:
             globs("extension"),
             globs("kernel"),
             globs("symbol"),
-        )
-
-    def _output(self, entry: Node, targets: dict[str, Target]) -> Output:
-        kind = entry["kind"].string()
-        names = entry["target"].texts()
-        api = "vulkan" if kind == "c-header" else "metal"
-        for name in names:
-            target = targets.get(name)
-            if target is None:
-                self.found.append(unknown_target(name, entry["target"].place, targets))
-            elif target.api != api:
-                self.found.append(
-                    Diagnostic(
-                        "SP1011",
-                        f"a {kind} cannot be made for the {target.api} target «{name}»",
-                        entry["target"].place,
-                        cause=f"it needs a {api} target",
-                        fix="name another target",
-                        subject=name,
-                    )
-                )
-
-        def text(key: str, default: str = "") -> str:
-            value = entry.get(key)
-            return value.string() if value else default
-
-        return Output(
-            kind,
-            names,
-            entry.place,
-            text("storage", "incbin"),
-            text("payload", "metallib"),
-            text("symbol"),
-            text("name"),
-            text("private_extern") == "true",
         )
 
     def _audit(self, targets: dict[str, Target]) -> AuditRules:

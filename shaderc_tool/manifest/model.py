@@ -125,7 +125,11 @@ class Policy:
 
 @dataclass(frozen=True)
 class Output:
-    """One packaging request."""
+    """One packaging request.
+
+    `substitutions` are (name, path relative to the root), `stds` the language versions that the merged source of an
+    embed bundle is compiled at, the target's own when empty.
+    """
 
     kind: str
     targets: tuple[str, ...]
@@ -135,6 +139,9 @@ class Output:
     symbol: str = ""
     name: str = ""
     private_extern: bool = False
+    section: str = ""
+    substitutions: tuple[tuple[str, str], ...] = ()
+    stds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ _NAME_PATTERN = r"[A-Za-z_][\w.+-]*"
 _NAME_HINT = "letters, digits, «_», «-», «.» and «+», starting with a letter"
 _PATH = Text()
 _VERSION = Text(pattern=r"\d+(\.\d+){0,2}", hint='a version such as "14.0"')
+_STD = Text(pattern=r"metal\d\.\d", hint="a language version such as metal3.1")
 _DEFINES = MapOf(Text(), key_pattern=r"[A-Za-z_]\w*", key_hint="a macro name")
 _NAMES = ListOf(_C_NAME)
 _MEMBERS = ListOf(
@@ -100,7 +101,7 @@ TARGET = Record(
         "sdk": Key(Text(allowed=SDKS), "Apple SDK (Metal only)"),
         "min_os": Key(_VERSION, "deployment target (Metal only)"),
         "sdk_version": Key(_VERSION, "SDK version recorded in objects (Metal only)"),
-        "std": Key(Text(pattern=r"metal\d\.\d", hint="a language version such as metal3.1"), "Metal language version"),
+        "std": Key(_STD, "Metal language version"),
         "optional": Key(Flag(), "when true, a missing toolchain skips this target with a warning"),
     }
 )
@@ -160,7 +161,13 @@ OUTPUT = Record(
         "target": Key(ListOf(Text()), "for which targets", required=True),
         "storage": Key(Text(allowed=STORAGES), "how a C header's data is stored; incbin when absent"),
         "payload": Key(Text(allowed=("metallib", "source")), "what an embed bundle holds"),
-        "symbol": Key(_C_NAME, "symbol prefix of an embed bundle"),
+        "symbol": Key(_C_NAME, "symbol prefix of an embed bundle; <pack>_metallib or <pack>_source when absent"),
+        "section": Key(
+            Text(pattern=r"[^,\s\"\\]{1,16},[^,\s\"\\]{1,16}", hint="`SEGMENT,section`, each of 16 characters at most"),
+            "Mach-O section of an embed bundle; __DATA,__const when absent",
+        ),
+        "substitutions": Key(MapOf(_PATH), "for includes and embed markers of the merged source: name: file"),
+        "std": Key(ListOf(_STD), "language versions that the merged source must compile at; the target's when absent"),
         "private_extern": Key(Flag(), "hide the embed symbols outside the linked image"),
         "name": Key(_C_NAME, "name of an xcframework; the pack's name, capitalised, when absent"),
     }
