@@ -33,7 +33,7 @@ def patch_command(
 
     All or nothing: every hunk is planned and checked before the first file is written, and all of them are reported. A
     second run changes nothing. Each hunk is one of: applied, to apply, stale (of an older pack, brought up to date),
-    edited, half-applied, anchor missing, anchor ambiguous, file missing.
+    edited, half-applied, anchor missing, anchor ambiguous, file missing, in the way.
 
     \b
     Examples:

@@ -20,9 +20,15 @@ class DiskTree:
         self.root = root.resolve()
 
     def read(self, path: str) -> bytes | None:
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            return self.path(path).read_bytes()
-        return None
+        """The bytes of a file, None when there is none. Raises ShaderpackError (SP6006) when it cannot be read."""
+        place = self.path(path)
+        try:
+            return place.read_bytes()
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return None
+        except OSError as error:
+            fix = "correct its permissions, then run again"
+            raise _unreachable(path, f"{path} cannot be read", error.strerror or str(error), fix) from error
 
     def glob(self, pattern: str) -> list[str]:
         found = (path for path in self.root.glob(pattern) if path.is_file())
@@ -30,18 +36,13 @@ class DiskTree:
 
     def path(self, path: str) -> Path:
         """Where a file is, links followed. Raises ShaderpackError (SP6006) when that is outside of the tree."""
-        place = (self.root / path).resolve()
+        fix = "replace the link by the file itself"
+        try:
+            place = (self.root / path).resolve()
+        except (OSError, RuntimeError) as error:  # RuntimeError: a loop, before Python 3.13
+            raise _unreachable(path, f"{path} cannot be followed", str(error), fix) from error
         if not place.is_relative_to(self.root):
-            raise ShaderpackError(
-                Diagnostic(
-                    "SP6006",
-                    f"{path} leads out of the tree",
-                    Place(path),
-                    cause=f"it is a link to {place}",
-                    fix="replace the link by the file itself",
-                    subject=path,
-                )
-            )
+            raise _unreachable(path, f"{path} leads out of the tree", f"it is a link to {place}", fix)
         return place
 
     def missing_folders(self, paths: Iterable[str]) -> tuple[str, ...]:
@@ -53,6 +54,10 @@ class DiskTree:
             if not (self.root / parent).is_dir()
         }
         return tuple(sorted(folders))
+
+
+def _unreachable(path: str, message: str, cause: str, fix: str) -> ShaderpackError:
+    return ShaderpackError(Diagnostic("SP6006", message, Place(path), cause=cause, fix=fix, subject=path))
 
 
 def _parents(folder: str) -> list[str]:

@@ -58,9 +58,29 @@ def load_pack(path: Path) -> Pack:
             copies[patch.name] = _copies(manifest, entry, read)
         except ShaderpackError as error:
             faults += error.diagnostics
+    faults += _clashes(patches)
     if faults:
         raise UsageError(*faults)
     return Pack(manifest.pack, manifest.root, tuple(patches), copies)
+
+
+def _clashes(patches: Sequence[Patch]) -> Iterator[Diagnostic]:
+    """Names that two patch files share: they could not be told apart in the tree."""
+    first: dict[tuple[str, ...], Place] = {}
+    for patch in patches:
+        places: dict[tuple[str, ...], Place] = {("PATCH", patch.name): Place(patch.file)}
+        places |= {("SENTINEL", h.file, h.sentinel): h.place for v in patch.versions for h in v.hunks}
+        for name, place in places.items():
+            if name in first:
+                yield Diagnostic(
+                    "SP6001",
+                    f"{name[0]} {name[-1]} is used by two patch files",
+                    place,
+                    cause=f"the other one is at {first[name]}",
+                    fix="rename one of them",
+                    subject=patch.file,
+                )
+            first.setdefault(name, place)
 
 
 def _reader(root: Path) -> Callable[[str], str | None]:

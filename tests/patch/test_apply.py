@@ -82,9 +82,13 @@ def test_a_link_within_the_tree_is_followed_and_one_that_leads_out_is_refused(tm
     tree = DiskTree(root)
     commit(tree, [Change("link.txt", b"x\n", b"y\n")])
     assert (root / "link.txt").is_symlink() and (root / "real.txt").read_bytes() == b"y\n"
-    with pytest.raises(ShaderpackError) as caught:
-        tree.read("out/secret.txt")
-    assert [d.code for d in caught.value.diagnostics] == ["SP6006"]
+    (root / "loop").symlink_to("loop")
+    (root / "folder").mkdir()
+    for path in ("out/secret.txt", "loop"):
+        with pytest.raises(ShaderpackError) as caught:
+            tree.read(path)
+        assert [d.code for d in caught.value.diagnostics] == ["SP6006"]
+    assert tree.read("folder") is None and tree.read("real.txt/x") is None
 
 
 def test_folders_are_removed_only_when_they_are_empty(tree: DiskTree) -> None:

@@ -244,6 +244,12 @@ def test_wrong_use_ends_with_exit_code_2(tmp_path: Path) -> None:
     result = patch(tmp_path, manifest=manifest)
     assert result.exit_code == 2
     assert "vulkan.patch:2" in result.stderr and "metal.patch:1" in result.stderr
+    shutil.copy(ROOT / "manifests/milady-patches/vulkan.patch", manifest.parent / "milady-patches")
+    shutil.copy(ROOT / "manifests/milady-patches/vulkan.patch", manifest.parent / "milady-patches/metal.patch")
+    result = patch(tmp_path, manifest=manifest)
+    assert result.exit_code == 2
+    assert "PATCH vulkan is used by two patch files" in result.stderr
+    assert "SENTINEL milady-vulkan-shaders is used by two patch files" in result.stderr
     (tmp_path / "none.yaml").write_text("schema: 1\npack: p\ntargets: {v: {api: vulkan}}\nkernels: {}\n", "utf-8")
     assert patch(tmp_path, manifest=tmp_path / "none.yaml").exit_code == 2
 
