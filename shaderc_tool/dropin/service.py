@@ -28,9 +28,6 @@ from shaderc_tool.toolchains.discover import VersionMemory
 from shaderc_tool.toolchains.glsl import GlslFlags, tidy_version
 from shaderc_tool.toolchains.glslc_command import GlslcCommand, NotPlainError, read_glslc
 
-_BESIDE = "\1"
-"""Stands for the source's folder in stored dependencies."""
-
 
 @dataclass(frozen=True)
 class _Request:
@@ -50,7 +47,7 @@ class _Request:
 
 @dataclass(frozen=True)
 class _Result:
-    """A module; `dependencies` as the depfile shows them after the source, with `_BESIDE` for its folder."""
+    """A module; `dependencies` as the depfile shows them after the source, when one was asked for."""
 
     data: bytes
     dependencies: list[str]
@@ -91,7 +88,7 @@ class Service:
         entry = self.store.get(key)
         if entry is not None:
             return _Result(entry.data, json.loads(entry.messages))
-        plain = not (closure.line_sensitive or closure.computed_include)
+        plain = not (closure.line_sensitive or closure.computed_include) and _same_names(command)
         result = (self._batched(request) if plain else None) or self._alone(request)
         if result is not None:
             self.store.put(key, result.data, json.dumps(result.dependencies))
@@ -119,13 +116,12 @@ class Service:
 
         with open(request.source, encoding="utf-8") as stream:
             variant = make_variant_file(stream.read(), command.defines, beside)
-        places = [(folder, _BESIDE), *((os.path.normpath(request.path(i)), i) for i in command.include)]
-        flags = GlslFlags(command.env, command.spv, command.optimize, False, tuple(p for p, _ in places[1:]))
+        include = tuple(os.path.normpath(request.path(i)) for i in command.include)
+        flags = GlslFlags(command.env, command.spv, command.optimize, False, include)
         made = self.compile((request.real, flags), variant.text)
         if made is None or may_convert_constant(made.data):
             return None
-        dependencies = [_as_written(path, places) for path in made.dependencies]
-        return None if None in dependencies else _Result(made.data, [d for d in dependencies if d is not None])
+        return _Result(made.data, list(made.dependencies))
 
     def _alone(self, request: _Request) -> _Result | None:
         """What the real glslc makes of it; None when it fails or prints anything."""
@@ -138,9 +134,7 @@ class Service:
             rule = Path(depfile).read_text("utf-8", "surrogateescape")
             read = parse_glslc_depfile(rule, output, lambda path: os.path.exists(request.path(path)))
             data = Path(output).read_bytes()
-        head = os.path.dirname(request.command.source)
-        inside = f"{head}/" if head else ""
-        return _Result(data, [_BESIDE + d[len(head) :] if head and d.startswith(inside) else d for d in read[1:]])
+        return _Result(data, list(read[1:]))
 
 
 def _read_request(message: bytes) -> _Request:
@@ -152,24 +146,27 @@ def _read_request(message: bytes) -> _Request:
 
 
 def _key(command: GlslcCommand, closure: Closure, version: str) -> str:
-    head = os.path.dirname(command.source)
+    """The content key. How folders are written only counts when a depfile is to show it."""
+    folders = [os.path.dirname(command.source), *command.include] if command.depfile else []
     parts = {
         "tool": version,
         "env": f"{command.env} {command.spv}",
         "optimize": command.optimize,
         "messages": f"{command.werror} {command.quiet}",
-        "include": "\n".join(command.include),
-        "beside": "" if head else "here",
+        "depfile": "\n".join(folders) if command.depfile else "none",
         "defines": "\n".join(f"{name}={value}" for name, value in command.defines),
         "sources": closure.digest,
     }
     return key_of(parts, "glslc")
 
 
-def _as_written(path: str, places: list[tuple[str, str]]) -> str | None:
-    """A dependency as a lone glslc would show it; None when that is not certain."""
-    shown = {written + path[len(full) :] for full, written in places if path.startswith(full + "/")}
-    return shown.pop() if len(shown) == 1 and "/../" not in path and "/./" not in path else None
+def _same_names(command: GlslcCommand) -> bool:
+    """True when the depfile of a resident compiler, which sees absolute paths, is that of the command as written.
+
+    glslc orders a depfile by the hashes of the names, so names cannot be put in their written form afterwards.
+    """
+    folders = (os.path.dirname(command.source), *command.include)
+    return not command.depfile or all(os.path.isabs(f) and os.path.normpath(f) == f for f in folders)
 
 
 def _redirected(arguments: list[str], output: str, depfile: str) -> list[str]:
@@ -191,9 +188,7 @@ def _write_outputs(request: _Request, result: _Result) -> None:
     mode = 0o666 & ~request.umask
     _write(request.path(command.output), result.data, mode)
     if command.depfile:
-        head = os.path.dirname(command.source)
-        shown = [head + d[1:] if d.startswith(_BESIDE) else d for d in result.dependencies]
-        text = f"{command.output}: {' '.join([command.source, *shown])}\n"
+        text = f"{command.output}: {' '.join([command.source, *result.dependencies])}\n"
         _write(request.path(command.depfile), text.encode("utf-8", "surrogateescape"), mode)
 
 
