@@ -28,11 +28,10 @@ def _kernels() -> list[Path]:
     return [p for p in sorted(folder.glob("*.metal")) if p.stem not in INCLUDED_ONLY]
 
 
-def _compile(path: Path) -> MslResult:
+def _compile(path: Path, defines: tuple[str, ...] = ()) -> MslResult:
     folder = path.parent.parent
-    return compile_text(
-        path.read_text("utf-8"), f"kernels/{path.name}", math="fast", include_dirs=(".", ".."), cwd=folder
-    )
+    text, name = path.read_text("utf-8"), f"kernels/{path.name}"
+    return compile_text(text, name, math="fast", include_dirs=(".", ".."), defines=defines, cwd=folder)
 
 
 def test_every_msplat_kernel_compiles_with_the_arguments_that_apple_records() -> None:
@@ -75,6 +74,24 @@ def test_small_llama_units_compile_to_air_that_verifies() -> None:
         assert len(read_air(result.bitcode).entry_points) == len(result.kernels)
     assert failed == {}
     assert len(units) >= 24
+
+
+@pytest.mark.parametrize("name", ["unary", "binbcast", "mul_mv", "mul_mm", "quantize", "misc", "fa_f16"])
+def test_bfloat_kernels_compile_too(name: str) -> None:
+    (path,) = [p for p in _kernels() if p.stem == name]
+    plain, both = _compile(path), _compile(path, ("GGML_METAL_HAS_BF16=1",))
+    assert (plain.status, both.status) == ("clean", "clean")
+    assert {k.name for k in plain.kernels} <= {k.name for k in both.kernels}
+    assert any("bf16" in k.name for k in both.kernels) or name == "unary"
+
+
+def test_library_internals_are_no_mistake_of_the_user() -> None:
+    """MLX's headers use builtins of Apple's compiler: not modelled, and nothing in them is called an error."""
+    root = unpack("mlx-metal") / "mlx/include"
+    source = '#include "mlx/backend/metal/kernels/utils.h"\n#include "mlx/backend/metal/kernels/softmax.h"\n'
+    result = compile_text(source, "softmax.metal", include_dirs=(".",), cwd=root)
+    assert result.status == "not-modelled"
+    assert all(d.code == "SP8002" for d in result.diagnostics)
 
 
 @pytest.mark.parametrize("name", ["fa_vec_f16", "fa_vec_q4_0"])
