@@ -1,6 +1,6 @@
 """`python -m shaderc_tool` is the `shaderpack` command."""
 
-from shaderc_tool.cli import main
+from shaderc_tool.entry import main
 
 if __name__ == "__main__":
     main()
