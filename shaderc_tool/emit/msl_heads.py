@@ -262,7 +262,7 @@ def _signature(header: Words, parameters: Words) -> str:
         until = part.index("=") if "=" in part else len(part)
         words = _without_attributes(part[:until])
         suffix: Words = []
-        while words and words[-1] == "]":
+        while words and words[-1] == "]" and "[" in words:
             start = len(words) - 1 - words[::-1].index("[")
             suffix, words = ["*"], words[:start]
         if len(words) > 1 and _is_name(words[-1]) and not _is_type_word(words[-1]):
