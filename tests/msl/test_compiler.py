@@ -36,8 +36,9 @@ def test_a_clean_compile_lists_its_kernels() -> None:
         ("kernel void f(device uint *y [[buffer(0)]]) { y[0] = metal::some_new_function(y[1]); }", "some_new_function"),
         ("uint down(uint n) { return n < 2 ? n : down(n - 1) + down(n - 2); }\n"
          "kernel void f(device uint *y [[buffer(0)]]) { y[0] = down(y[1]); }", "down"),
-        ("struct S { float *p; }; kernel void f(device S *s [[buffer(0)]], device float *x [[buffer(1)]],"
-         " device float *y [[buffer(2)]]) { s[0].p = y[0] > 1 ? (float *)x : nullptr; y[0] = *s[1].p; }",
+        ("template <typename T> struct S { T *p; }; kernel void f(device S<float> *s [[buffer(0)]],"
+         " device float *x [[buffer(1)]], device float *y [[buffer(2)]])"
+         " { s[0].p = y[0] > 1 ? (float *)x : nullptr; y[0] = *s[1].p; }",
          "address space"),
     ],
 )  # fmt: skip

@@ -7,11 +7,23 @@ from collections.abc import Callable
 from shaderc_tool.diagnostics import Diagnostic, Place
 from shaderc_tool.msl.checks.arguments import entry_points
 from shaderc_tool.msl.checks.attributes import unknown_attributes
-from shaderc_tool.msl.checks.variables import program_scope, threadgroup_initializers, words_of_cpp
+from shaderc_tool.msl.checks.variables import (
+    program_scope,
+    threadgroup_initializers,
+    unqualified_pointers,
+    words_of_cpp,
+)
 from shaderc_tool.msl.rewrite import Rewritten
 from shaderc_tool.msl.tokens import Token
 
-_CHECKS = (unknown_attributes, entry_points, program_scope, threadgroup_initializers, words_of_cpp)
+_CHECKS = (
+    unknown_attributes,
+    entry_points,
+    program_scope,
+    threadgroup_initializers,
+    unqualified_pointers,
+    words_of_cpp,
+)
 
 
 def check(unit: Rewritten, place: Callable[[Token], Place]) -> list[Diagnostic]:

@@ -8,6 +8,7 @@ from shaderc_tool.diagnostics import Diagnostic
 from shaderc_tool.msl.checks.place import At
 from shaderc_tool.msl.rewrite import Rewritten
 from shaderc_tool.msl.rewrite.scopes import FUNCTION, NAMESPACE
+from shaderc_tool.msl.shim.names import ELEMENTS, VECTOR_NAMES
 from shaderc_tool.msl.tokens import WORD, Token
 
 _DECLARES_NOTHING = frozenset(
@@ -86,6 +87,42 @@ def _bad_program_variable(tokens: list[Token], start: int) -> int:
             name = at
         at += 1
     return -1
+
+
+_SPACES = frozenset(["device", "constant", "threadgroup", "thread", "ray_data", "object_data"])
+_PLAIN_TYPES = frozenset([*VECTOR_NAMES, *(e.msl for e in ELEMENTS), "bool", "size_t", "bfloat"])
+
+
+def unqualified_pointers(unit: Rewritten, at: At) -> Iterator[Diagnostic]:
+    """Pointers and references to built-in types, whose address space no template argument can bring."""
+    tokens = unit.stream.tokens
+    kernels = {p.token for pattern in unit.entries.patterns for p in pattern.parameters if pattern.stage == "kernel"}
+    for index, token in enumerate(tokens):
+        if token.was not in _PLAIN_TYPES or token.kind != WORD or index + 3 >= len(tokens):
+            continue
+        mark, name, after = tokens[index + 1], tokens[index + 2], tokens[index + 3]
+        if mark.was not in ("*", "&") or name.kind != WORD or after.was not in (",", ")", "=", ";"):
+            continue
+        if name.was in ("const", "operator", *_SPACES) or index + 2 in kernels or _has_space(tokens, index):
+            continue
+        kind = "pointer" if mark.was == "*" else "reference"
+        yield Diagnostic(
+            "SP8006",
+            f"{kind} '{name.was}' has no address space",
+            at(index + 2),
+            cause=f"every {kind} in Metal says what it points to: device, constant, threadgroup or thread",
+            fix=f"write thread {token.was} {mark.was}{name.was}, or the space of what is passed",
+        )
+
+
+def _has_space(tokens: list[Token], index: int) -> bool:
+    """Whether an address space stands before the type, in the same declaration."""
+    before = index - 1
+    while before >= 0 and tokens[before].kind == WORD and tokens[before].was not in ("return", "case"):
+        if tokens[before].was in _SPACES:
+            return True
+        before -= 1
+    return False
 
 
 def threadgroup_initializers(unit: Rewritten, at: At) -> Iterator[Diagnostic]:

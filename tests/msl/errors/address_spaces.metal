@@ -58,3 +58,11 @@ void atomic_in_thread(device uint *y) {
     thread atomic_uint a;
     y[0] = atomic_fetch_add_explicit(&a, 1u, memory_order_relaxed);  // expect: no matching function for call to 'atomic_fetch_add_explicit'
 }
+float plain_pointer(float *x) {  // expect: pointer 'x' has no address space
+    return x[0];
+}
+void plain_reference(device float *y) {
+    float value = y[0];
+    float4 &other = *(thread float4 *)&value;  // expect: reference 'other' has no address space
+    y[0] = other.x;
+}
