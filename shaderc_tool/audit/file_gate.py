@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from shaderc_tool.audit.artifacts import Description, describe_path
@@ -29,11 +30,13 @@ _GROWTH = 10
 @dataclass(frozen=True)
 class FileAudit:
     """What is asked of some artifacts. `each` wants every required symbol in every artifact and every slice.
+    `forbidden` are globs.
 
     `stds` are language versions at which embedded source is looked at; `consumers` are globs of host sources.
     """
 
     required: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
     each: bool = False
     stds: tuple[str, ...] = ()
     consumers: tuple[str, ...] = ()
@@ -54,7 +57,7 @@ def audit_files(files: Sequence[Path], asked: FileAudit) -> Audited:
             found += check_artifact(description)
     kernels = list_kernels(descriptions)
     found += [*check_kernels(kernels), *check_modules(kernels)]
-    found += _required(files, descriptions, asked)
+    found += [*_required(files, descriptions, asked), *_forbidden(descriptions, asked.forbidden)]
     found += [d for description in descriptions for d in _languages(description, asked)]
     uses = read_uses(source_files(Path(), asked.consumers), Path(), asked.prefixes)
     found += _consumers(uses, kernels, files, asked)
@@ -95,6 +98,21 @@ def _required(files: Sequence[Path], descriptions: Sequence[Description], asked:
         for part in _parts(description):
             has = set(part.symbols)
             yield from (_missing(name, part.name) for name in asked.required if name not in has)
+
+
+def _forbidden(descriptions: Sequence[Description], globs: Sequence[str]) -> Iterator[Diagnostic]:
+    for description in descriptions:
+        for name in description.symbols if globs else ():
+            glob = next((glob for glob in globs if fnmatchcase(name, glob)), None)
+            if glob is not None:
+                yield Diagnostic(
+                    "SP4006",
+                    f"the forbidden symbol {name} is present",
+                    Place(description.name),
+                    cause=f"it matches «{glob}»",
+                    fix="remove the kernel, or the rule",
+                    subject=name,
+                )
 
 
 def _parts(description: Description) -> Iterator[Description]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ CAPABILITIES = "capabilities.json"
 def write_reports(session: Session, result: BuildResult) -> None:
     """Write both files into the pack's folder. Targets that were not asked for keep their place in both."""
     report = report_value(result)
-    report["actions"] += _other_targets(session)
+    report["size_changes"] = _size_changes(read_report(session.folder.root), report)
+    report["actions"] += _other_targets(session, {record.output for record in result.records})
     session.folder.write(REPORT, _json(report))
     digests = {a["output"]: a["sha256"] for a in report["actions"] if a.get("sha256")}
     evidence, places = read_evidence(session.folder.root), dispatch_places(session.whole)
@@ -32,13 +34,23 @@ def write_reports(session: Session, result: BuildResult) -> None:
     session.folder.write(CAPABILITIES, _json(ledger))
 
 
-def _other_targets(session: Session) -> list[dict[str, Any]]:
+def _other_targets(session: Session, made: AbstractSet[str]) -> list[dict[str, Any]]:
     """The last report's actions for the manifest's other targets, as far as their outputs are still in place."""
     others = set(session.whole.targets) - set(session.manifest.targets)
     return [
         action
         for action in read_report(session.folder.root)["actions"]
-        if action["target"] in others and action["output"] in session.state.outputs
+        if action["target"] in others and action["output"] in session.state.outputs.keys() - made
+    ]
+
+
+def _size_changes(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, Any]]:
+    """Outputs that are larger or smaller than in the report that is there already."""
+    known = {action["output"]: action.get("size", 0) for action in before["actions"]}
+    return [
+        {"output": action["output"], "before": known[action["output"]], "after": action["size"]}
+        for action in after["actions"]
+        if known.get(action["output"]) and action.get("size") and known[action["output"]] != action["size"]
     ]
 
 

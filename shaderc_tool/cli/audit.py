@@ -21,6 +21,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--require", "required", multiple=True, metavar="SYMBOL", help="A symbol that must be there; may be repeated."
 )
+@click.option("--forbid", "forbidden", multiple=True, metavar="GLOB", help="Symbols that must not be there.")
 @click.option("--each", is_flag=True, help="Every artifact and slice must hold every --require symbol by itself.")
 @click.option("--std", "stds", multiple=True, metavar="STD", help="Also at this language version, such as metal2.4.")
 @click.option("--consumer", "consumers", multiple=True, metavar="GLOB", help="Host sources whose kernel names count.")
@@ -69,7 +70,11 @@ def audit_command(files: tuple[Path, ...], out: Path, form: str, **options: Any)
 def _manifest(path: Path, out: Path, options: dict[str, Any]) -> Audited:
     from shaderc_tool.audit.command import ManifestAudit, audit_manifest
 
-    _refuse(options, ("required", "each", "stds", "consumers", "prefixes"), "artifacts; a manifest says so itself")
+    _refuse(
+        options,
+        ("required", "forbidden", "each", "stds", "consumers", "prefixes"),
+        "artifacts; a manifest says so itself",
+    )
     names = ("baseline", "write_baseline", "publishable", "layout_header")
     return audit_manifest(path, out, ManifestAudit(**{name: options[name] for name in names}))
 
@@ -78,13 +83,17 @@ def _files(files: tuple[Path, ...], options: dict[str, Any]) -> Audited:
     from shaderc_tool.audit.file_gate import FileAudit, audit_files
 
     _refuse(options, ("publishable", "layout_header"), "a manifest")
-    names = ("required", "each", "stds", "consumers", "baseline", "write_baseline")
+    names = ("required", "forbidden", "each", "stds", "consumers", "baseline", "write_baseline")
     prefixes = options["prefixes"] or FileAudit.prefixes
     return audit_files(files, FileAudit(prefixes=prefixes, **{name: options[name] for name in names}))
 
 
 def _refuse(options: dict[str, Any], names: tuple[str, ...], wants: str) -> None:
-    given = [name.removesuffix("s").replace("required", "require").replace("_", "-") for name in names if options[name]]
+    given = [
+        name.removesuffix("s").replace("required", "require").replace("forbidden", "forbid").replace("_", "-")
+        for name in names
+        if options[name]
+    ]
     if given:
         raise UsageError(
             Diagnostic(

@@ -89,3 +89,14 @@ def test_options_that_have_no_meaning_are_refused(project: Project) -> None:
         result = CliRunner().invoke(cli, ["audit", *arguments])
         assert result.exit_code == 2
         assert "SP1014" in result.stderr
+
+
+def test_the_report_says_which_outputs_changed_their_size(project: Project) -> None:
+    project.build()
+    assert json.loads(project.output("report.json").read_text())["size_changes"] == []
+    project.edit("src/plain.comp", "b[0] = a[0];", "b[0] = a[0] * a[1] + a[2];")
+    before = project.output("vulkan/demo_plain.spv").stat().st_size
+    project.build()
+    changes = json.loads(project.output("report.json").read_text())["size_changes"]
+    (change,) = [c for c in changes if c["output"] == "vulkan/demo_plain.spv"]
+    assert (change["before"], change["after"]) == (before, project.output("vulkan/demo_plain.spv").stat().st_size)

@@ -206,3 +206,9 @@ def test_a_bundle_vouches_for_itself(ledger: str, expected: list[str], tmp_path:
     write(tmp_path, "bundle/default.metallib", MACOS_LIBRARY)
     write(tmp_path, "bundle/capabilities.json", ledger.encode())
     assert [d.code for d in audit(tmp_path / "bundle")] == expected
+
+
+def test_forbidden_symbols(tmp_path: Path) -> None:
+    path = write(tmp_path, "default.metallib", MACOS_LIBRARY)
+    assert found(audit(path, forbidden=("*_debug",))) == []
+    assert found(audit(path, forbidden=("kernel_m*",))) == [("SP4006", "kernel_mul")]
