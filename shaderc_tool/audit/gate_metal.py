@@ -49,7 +49,7 @@ def _audit_library(
     target: Target, units: list[MetalUnit], data: bytes | None, digests: Mapping[str, str], audit: LibraryAudit
 ) -> list[Diagnostic]:
     output = library_output(target.name)
-    wanted = {f.name: (f, unit) for unit in units for f in unit.functions if is_wanted(f, target)}
+    wanted = {f.name: (f, unit) for unit in units for f in unit.functions if f.is_wanted(target.std)}
     if data is None:
         return [_missing(name, output, place.place, "the library is not there") for name, (place, _) in wanted.items()]
     try:
@@ -64,15 +64,6 @@ def _audit_library(
     if recorded and recorded != hashlib.sha256(data).hexdigest():
         found.append(_stale(output, target.place))
     return found
-
-
-def is_wanted(function: MetalFunction, target: Target) -> bool:
-    """False for a function whose `requires_std` is newer than the target's language version."""
-    return not function.requires_std or _number(function.requires_std) <= _number(target.std)
-
-
-def _number(std: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in std.removeprefix("metal").split("."))
 
 
 def _check_functions(

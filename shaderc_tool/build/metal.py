@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from shaderc_tool.build import place
-from shaderc_tool.build.plan import KEEP, Action, decide, key_of
+from shaderc_tool.build.plan import KEEP, Action
 from shaderc_tool.build.pool import run_pool
 from shaderc_tool.build.records import FAILED, PLANNED, SKIPPED, ActionRecord
 from shaderc_tool.build.session import Session
@@ -37,7 +37,9 @@ class MetalToolchain(Protocol):
 
     def compile_argv(self, unit: MetalUnit, target: Target) -> tuple[str, ...]: ...
 
-    def compile(self, unit: MetalUnit, target: Target) -> Made: ...
+    def compile(self, unit: MetalUnit, target: Target, text: str | None = None) -> Made:
+        """Compile the unit's file, or `text` in its place."""
+        ...
 
     def link(self, target: Target, airs: Sequence[tuple[str, bytes]]) -> Made: ...
 
@@ -113,7 +115,7 @@ class MetalStage:
         target = self.session.manifest.targets[unit.target]
         closure = self.session.index.closure(unit.file)
         parts = {
-            **self._target_parts(target),
+            **target_parts(self.toolchain, target),
             "math": unit.math,
             "optimize": unit.optimize,
             "debug": str(unit.debug),
@@ -121,22 +123,7 @@ class MetalStage:
             "defines": "\n".join(f"{name}={value}" for name, value in unit.defines),
             "sources": closure.digest,
         }
-        return self._action(unit.output, "air", unit.kernel, parts, closure)
-
-    def _target_parts(self, target: Target) -> dict[str, str]:
-        return {
-            "tool": self.toolchain.identity(target),
-            "sdk": target.sdk,
-            "min_os": target.min_os,
-            "std": target.std,
-        }
-
-    def _action(self, output: str, kind: str, subject: str, parts: dict[str, str], closure: Closure) -> Action:
-        key = key_of(parts, kind)
-        known = self.session.state.outputs.get(output) if self.session.request.use_cache else None
-        stamp = self.session.output_signature(output)
-        verdict, reason = decide(known, key, parts, closure, self.session.index, stamp)
-        return Action(output, kind, subject, key, parts, closure, verdict, reason)
+        return place.plan(self.session, unit.output, "air", unit.kernel, parts, closure)
 
     def _record(self, unit: MetalUnit, action: Action) -> ActionRecord:
         target = self.session.manifest.targets[unit.target]
@@ -160,8 +147,8 @@ class MetalStage:
         output = f"{target.name}/{LIBRARY}"
         inputs = tuple(u.output for u in units)
         # The order is part of the result: a library's floor comes from the first AIR file (peers.md row 30).
-        parts = {**self._target_parts(target), "airs": "\n".join(f"{o}={airs[o].sha256}" for o in inputs)}
-        action = self._action(output, "metallib", self.session.manifest.pack, parts, Closure((), ""))
+        parts = {**target_parts(self.toolchain, target), "airs": "\n".join(f"{o}={airs[o].sha256}" for o in inputs)}
+        action = place.plan(self.session, output, "metallib", self.session.manifest.pack, parts, Closure((), ""))
         record = ActionRecord(
             output=output,
             kind="metallib",
@@ -183,6 +170,16 @@ class MetalStage:
         made = self.toolchain.link(target, [(o, self.session.folder.path(o).read_bytes()) for o in inputs])
         self._finish(record, action, made)
         return record, list(made.diagnostics)
+
+
+def target_parts(toolchain: MetalToolchain, target: Target) -> dict[str, str]:
+    """What of the toolchain and the target goes into every key."""
+    return {
+        "tool": toolchain.identity(target),
+        "sdk": target.sdk,
+        "min_os": target.min_os,
+        "std": target.std,
+    }
 
 
 def _no_source(unit: MetalUnit) -> Diagnostic:

@@ -46,19 +46,23 @@ class AppleMetal:
     def compile_argv(self, unit: MetalUnit, target: Target) -> tuple[str, ...]:
         return metal_argv(apple_target(target), unit.file, unit.output, f"{unit.output}.d", self._options(unit))
 
-    def compile(self, unit: MetalUnit, target: Target) -> Made:
+    def compile(self, unit: MetalUnit, target: Target, text: str | None = None) -> Made:
         found = lint_target(apple_target(target), target.place)
         if has_errors(found):
             return Made(None, found)
         with self.session.folder.work_folder() as work:
             folder = work / "in"
-            self._stage(unit, folder)
+            self._stage(unit, folder, text)
             argv = metal_argv(apple_target(target), unit.file, "out.air", "out.d", self._options(unit))
             done = self.session.runner.run(argv, cwd=folder, env=self._toolchain(target).env)
             return self._made(done, folder / "out.air", "metal", unit.file, found)
 
-    def _stage(self, unit: MetalUnit, folder: Path) -> None:
+    def _stage(self, unit: MetalUnit, folder: Path, text: str | None) -> None:
         """Copy the include closure, so that the compiler can read nothing that the plan does not know of."""
+        if text is not None:
+            (folder / unit.file).parent.mkdir(parents=True)
+            (folder / unit.file).write_text(text, "utf-8", newline="\n")
+            return
         for name in self.session.index.closure(unit.file).files:
             copy = folder / name
             copy.parent.mkdir(parents=True, exist_ok=True)

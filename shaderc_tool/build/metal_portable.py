@@ -42,7 +42,7 @@ class PortableMetal:
         """No outside command line makes this: the front end drives clang itself."""
         return ()
 
-    def compile(self, unit: MetalUnit, target: Target) -> Made:
+    def compile(self, unit: MetalUnit, target: Target, text: str | None = None) -> Made:
         from shaderc_tool.msl.compiler import compile_msl
         from shaderc_tool.msl.options import MslOptions
 
@@ -60,7 +60,7 @@ class PortableMetal:
             debug=unit.debug,
             cache_dir=Path(default_cache_folder(self.session.runner.environment)) / "msl",
         )
-        source = (self.session.manifest.root / unit.file).read_text("utf-8")
+        source = (self.session.manifest.root / unit.file).read_text("utf-8") if text is None else text
         result = compile_msl(source, unit.file, options, self._start, self.session.manifest.root)
         seconds = time.perf_counter() - begun
         if result.status == "clean" and result.bitcode is not None:

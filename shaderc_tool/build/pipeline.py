@@ -52,9 +52,7 @@ def _run(session: Session) -> BuildResult:
     if session.request.dry_run:
         return result
     if vulkan:
-        records, found = package_shaders(session, result.output_digests())
-        result.records += records
-        result.diagnostics += found
+        result.add(*package_shaders(session, result.output_digests()))
     if result.ok and not session.request.keep_going:
         gone = remove_orphans(session, result.records)
         for path in gone:
@@ -72,8 +70,7 @@ def _vulkan_stage(session: Session, result: BuildResult) -> bool:
     session.progress.note(f"GLSL toolchain {result.toolchains['glsl']}")
     planned = shaders.plan(session, chain)
     records, found = shaders.run(session, chain, planned)
-    result.records += records
-    result.diagnostics += found
+    result.add(records, found)
     if session.request.check_determinism and not has_errors(found) and not session.request.dry_run:
         result.diagnostics += shaders.check_determinism(session, chain)
     return True
@@ -83,17 +80,25 @@ def _metal_stage(session: Session, result: BuildResult) -> None:
     if not session.manifest.metal:
         return
     # Imported here: neither compiler driver is wanted for a Vulkan pack.
+    from shaderc_tool.build.merged import check_merged, merge_sources
     from shaderc_tool.build.metal import MetalStage
     from shaderc_tool.build.metal_choice import choose_metal
+    from shaderc_tool.build.package_metal import package_metal
 
     toolchain = choose_metal(session)
     for target in session.manifest.targets.values():
         if target.api == "metal":
             result.toolchains[f"metal {target.name}"] = f"{toolchain.family}: {toolchain.identity(target)}"
     session.progress.note(f"Metal toolchain {toolchain.family}")
-    records, found = MetalStage(session, toolchain).run()
-    result.records += records
-    result.diagnostics += found
+    dry_run = session.request.dry_run
+    records, found = ([], []) if dry_run else merge_sources(session)
+    result.add(records, found)
+    if has_errors(found) and not session.request.keep_going:
+        return  # what cannot be one source is said before any compiler runs
+    result.add(*MetalStage(session, toolchain).run())
+    if not dry_run:
+        result.add(*check_merged(session, toolchain, result.output_digests()))
+        result.add(package_metal(session, result.output_digests()), [])
 
 
 def _gate(session: Session, result: BuildResult) -> None:

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import hashlib
 
-from shaderc_tool.build.plan import Action
+from shaderc_tool.build.plan import Action, decide, key_of
 from shaderc_tool.build.records import BUILT, CACHED, KEPT, ActionRecord
 from shaderc_tool.build.session import Session
+from shaderc_tool.build.sources import Closure
+
+
+def plan(session: Session, output: str, kind: str, subject: str, parts: dict[str, str], closure: Closure) -> Action:
+    """The action for one output whose key is made of `parts`."""
+    key = key_of(parts, kind)
+    known = session.state.outputs.get(output) if session.request.use_cache else None
+    verdict, reason = decide(known, key, parts, closure, session.index, session.output_signature(output))
+    return Action(output, kind, subject, key, parts, closure, verdict, reason)
 
 
 def keep(session: Session, record: ActionRecord) -> None:

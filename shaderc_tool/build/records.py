@@ -64,6 +64,11 @@ class BuildResult:
     seconds: float = 0.0
     looked_at: list[str] = field(default_factory=list)
 
+    def add(self, records: list[ActionRecord], diagnostics: list[Diagnostic]) -> None:
+        """Take in what one stage did and found."""
+        self.records += records
+        self.diagnostics += diagnostics
+
     @property
     def nothing_done(self) -> bool:
         """True when every output was kept as it was."""

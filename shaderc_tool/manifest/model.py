@@ -84,6 +84,14 @@ class MetalFunction:
     verify: str = ""
     requires_std: str = ""
 
+    def is_wanted(self, std: str) -> bool:
+        """False when `requires_std` is newer than the language version `std`, such as metal2.4."""
+        return not self.requires_std or _std_number(self.requires_std) <= _std_number(std)
+
+
+def _std_number(std: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in std.removeprefix("metal").split("."))
+
 
 @dataclass(frozen=True)
 class MetalUnit:

@@ -68,7 +68,7 @@ METAL_FUNCTION = Record(
         "threadgroup": Key(ListOf(Integer(1), single=False), "threads per threadgroup, for verify"),
         "grid": Key(_GRID, "threadgroup counts as expressions over the args members, for verify"),
         "verify": Key(Text(), "name of the reference"),
-        "requires_std": Key(Text(), "least language version, for a kernel behind a version guard"),
+        "requires_std": Key(_STD, "least language version, for a kernel behind a version guard"),
     }
 )
 
