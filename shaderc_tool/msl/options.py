@@ -33,9 +33,9 @@ Run = Callable[[Sequence[str], Path, bytes], Completed]
 class MslOptions:
     """How one Metal source is compiled.
 
-    `std` is spelled as the Metal compiler spells it ("metal3.1", "macos-metal2.4"). `platform` is a platform of
-    `profiles.PLATFORMS`. `include_dirs` and the source's own folder are searched for `#include`. `cache_dir` keeps the
-    precompiled shim from one compile to the next; without it the shim is parsed each time.
+    `std` is spelled as the Metal compiler spells it ("metal3.1", "macos-metal2.4"). `platform` is a slug of
+    `formats/metallib_profiles.py`. `include_dirs` and the source's own folder are searched for `#include`. `cache_dir`
+    keeps the precompiled shim from one compile to the next; without it the shim is parsed each time.
     """
 
     std: str = "metal3.1"

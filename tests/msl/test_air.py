@@ -106,7 +106,7 @@ def test_module_marks_of_each_system(platform: str, min_os: str, std: str, tripl
 
 
 def test_a_system_that_is_too_old_has_no_profile() -> None:
-    with pytest.raises(ValueError, match="oldest one modelled"):
+    with pytest.raises(ValueError, match="oldest that is modelled"):
         profile(MslOptions(platform="macos", min_os="10.15"))
 
 

@@ -142,6 +142,9 @@ UINT_CASES: dict[str, Any] = {
     "as_type<uint>(as_type<uchar4>(a).wzyx)": lambda a, b: int.from_bytes(a.to_bytes(4, "little"), "big"),
     "as_type<uint>(as_type<float>(a & 0x3fffffffu))": lambda a, b: a & 0x3FFFFFFF,
     "uint(as_type<half>(ushort(0x3c00)) == 1.0h)": lambda a, b: 1,
+    "(a << 7) | (a >> 25)": lambda a, b: _rotate(a, 7),
+    "uint((ulong(a) << 32 | b) >> (b & 31u))": lambda a, b: (a << 32 | b) >> (b & 31) & 0xFFFFFFFF,
+    "(a << (b & 31u)) | (a >> ((32u - (b & 31u)) & 31u))": lambda a, b: _rotate(a, b & 31),
     "(a >> 3) ^ (b << 2)": lambda a, b: (a >> 3) ^ (b << 2 & 0xFFFFFFFF),
 }
 

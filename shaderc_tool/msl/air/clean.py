@@ -48,7 +48,7 @@ def clean_functions(module: IrModule) -> None:
         function.header = _EXTENSIONS.sub("", _WORDS_DROPPED.sub("", function.header))
         function.body = [_call(line) if "call " in line else line for line in function.body]
     for name, line in module.declarations.items():
-        if "_hint" in line or name.startswith("llvm."):
+        if name.startswith("llvm."):
             continue
         module.declarations[name] = (
             _EXTENSIONS.sub("", _WORDS_DROPPED.sub("", line)).replace("noundef ", "").replace(" noundef", "")

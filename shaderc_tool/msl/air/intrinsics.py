@@ -14,7 +14,6 @@ _KNOWN = re.compile(
     r"llvm\.(fmuladd\.|lifetime\.|memcpy\.|memset\.|memmove\.|[su](?:min|max)\.|[su](?:add|sub)\.sat\.|assume$|"
     r"dbg\.|experimental\.noalias)"
 )
-_CALL = r"call (?:\w+ )*?(?P<type>[^@]*?)@{name}\((?P<arguments>.*?)\)(?P<rest>(?: #\d+)?(?:, !.*)?)$"
 
 _RENAMED = {
     "abs": ("air.abs.s", 1),
@@ -105,13 +104,13 @@ def _keep_operands(line: str, call: str, operands: int) -> str:
     return line if cut < 0 else line[:cut] + line[at:]
 
 
-def _helper(module: IrModule, name: str, llvm_type: str, result: str, parameters: str, body: list[str]) -> None:
+def _helper(module: IrModule, name: str, result: str, parameters: str, body: list[str]) -> None:
+    """Define what the intrinsic computes; LLVM and Apple's back end inline it."""
     new = "shaderpack." + name[len("llvm.") :]
     header = f"define internal {result} @{new}({parameters}) alwaysinline nounwind {{"
     for function in module.functions.values():
         function.body = [line.replace(f"@{name}(", f"@{new}(") for line in function.body]
     module.functions[new] = Function(new, header, [f"  {line}" for line in body])
-    assert llvm_type
 
 
 def _funnel_shift(module: IrModule, name: str, operation: str, kind: str) -> None:
@@ -119,18 +118,14 @@ def _funnel_shift(module: IrModule, name: str, operation: str, kind: str) -> Non
     t = _llvm_type(kind)
     width = int(kind.rsplit("i", 1)[1])
     mask, one = _splat(kind, width - 1), _splat(kind, 1)
-    left = operation == "fshl"
-    body = [
-        f"%s = and {t} %c, {mask}",
-        f"%i = sub {t} {mask}, %s",
-        f"%h1 = shl {t} %a, {'%s' if left else one}",
-        f"%h = shl {t} %h1, {'%z' if left else '%i'}".replace("%z", _splat(kind, 0)),
-        f"%l1 = lshr {t} %b, {one if left else '%s'}",
-        f"%l = lshr {t} %l1, {'%i' if left else _splat(kind, 0)}",
-        f"%r = or {t} %h, %l",
-        f"ret {t} %r",
-    ]
-    _helper(module, name, t, t, f"{t} %a, {t} %b, {t} %c", body)
+    shifted = f"%s = and {t} %c, {mask}"
+    rest = f"%i = sub {t} {mask}, %s"
+    if operation == "fshl":
+        body = [f"%h = shl {t} %a, %s", f"%half = lshr {t} %b, {one}", f"%l = lshr {t} %half, %i"]
+    else:
+        body = [f"%half = shl {t} %a, {one}", f"%h = shl {t} %half, %i", f"%l = lshr {t} %b, %s"]
+    body = [shifted, rest, *body, f"%r = or {t} %h, %l", f"ret {t} %r"]
+    _helper(module, name, t, f"{t} %a, {t} %b, {t} %c", body)
 
 
 def _splat(kind: str, value: int) -> str:
@@ -151,4 +146,4 @@ def _reduce(module: IrModule, name: str, operation: str, kind: str) -> None:
         body.append(f"%r{i} = {operation} {element} {last}, %e{i}")
         last = f"%r{i}"
     body.append(f"ret {element} {last}")
-    _helper(module, name, t, element, f"{t} %v", body)
+    _helper(module, name, element, f"{t} %v", body)

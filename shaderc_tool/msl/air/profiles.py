@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shaderc_tool.formats import metallib_profiles
 from shaderc_tool.msl.options import MslOptions
 
 DATA_LAYOUT = (
@@ -12,45 +13,29 @@ DATA_LAYOUT = (
 )
 """The same in every library from macOS 12 to 26."""
 
-
-@dataclass(frozen=True)
-class Platform:
-    """An operating system: its word in a triple, what follows the version there, and its family of versions."""
-
-    triple: str
-    environment: str
-    family: str
-
-
-PLATFORMS = {
-    "macos": Platform("macosx", "", "macos"),
-    "ios": Platform("ios", "", "ios"),
-    "ios-simulator": Platform("ios", "-simulator", "ios"),
-    "mac-catalyst": Platform("ios", "-macabi", "ios"),
-    "tvos": Platform("tvos", "", "ios"),
-    "tvos-simulator": Platform("tvos", "-simulator", "ios"),
-    "visionos": Platform("xros", "", "visionos"),
-    "visionos-simulator": Platform("xros", "-simulator", "visionos"),
+_SYSTEMS = {
+    "macos": ("macosx", ""),
+    "ios": ("ios", ""),
+    "ios-simulator": ("ios", "-simulator"),
+    "mac-catalyst": ("ios", "-macabi"),
+    "tvos": ("tvos", ""),
+    "tvos-simulator": ("tvos", "-simulator"),
+    "watchos": ("watchos", ""),
+    "watchos-simulator": ("watchos", "-simulator"),
+    "visionos": ("xros", ""),
+    "visionos-simulator": ("xros", "-simulator"),
 }
+"""The system's word in a triple, and what follows the version there, by platform slug."""
 
-_AIR_BY_OS = {
-    "macos": {11: (2, 3), 12: (2, 4), 13: (2, 5), 14: (2, 6), 15: (2, 7), 26: (2, 8)},
-    "ios": {14: (2, 3), 15: (2, 4), 16: (2, 5), 17: (2, 6), 18: (2, 7), 26: (2, 8)},
-    "visionos": {1: (2, 6), 2: (2, 7), 26: (2, 8)},
-}
-_LANGUAGE_BY_AIR = {
-    (2, 3): (2, 3),
-    (2, 4): (2, 4),
-    (2, 5): (3, 0),
-    (2, 6): (3, 1),
-    (2, 7): (3, 2),
-    (2, 8): (4, 0),
-}
+_VERSIONED_ARCHITECTURE = (2, 8)
+"""The AIR version from which triples name it: air64_v28."""
+_FRAME_POINTER = (2, 6)
+"""The AIR version from which modules carry the frame-pointer flag."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """How a module for one deployment target is marked."""
+    """How a module for one deployment target is marked. Versions are (major, minor)."""
 
     triple: str
     air: tuple[int, int]
@@ -61,22 +46,16 @@ class Profile:
 
 def profile(options: MslOptions) -> Profile:
     """The profile of a deployment target. Raises ValueError for a platform or OS version that has none."""
-    platform = PLATFORMS.get(options.platform)
-    if platform is None:
-        raise ValueError(f"unknown platform {options.platform!r}: one of {', '.join(sorted(PLATFORMS))}")
+    if options.platform not in _SYSTEMS:
+        raise ValueError(f"unknown platform {options.platform!r}: one of {', '.join(_SYSTEMS)}")
+    word, environment = _SYSTEMS[options.platform]
     major, minor = options.os_version
-    versions = _AIR_BY_OS[platform.family]
-    known = [v for v in versions if v <= major]
-    if not known:
-        raise ValueError(
-            f"{options.platform} {options.min_os} is older than {min(versions)}.0, the oldest one modelled"
-        )
-    air = versions[max(known)]
-    arch = "air64" if air < (2, 8) else f"air64_v{20 + air[1]}"
+    known = metallib_profiles.profile(options.platform, major)
+    architecture = "air64" if known.air < _VERSIONED_ARCHITECTURE else f"air64_v{known.air[0]}{known.air[1]}"
     return Profile(
-        triple=f"{arch}-apple-{platform.triple}{major}.{minor}.0{platform.environment}",
-        air=air,
+        triple=f"{architecture}-apple-{word}{major}.{minor}.0{environment}",
+        air=known.air,
         language=options.language,
-        max_language=_LANGUAGE_BY_AIR[air],
-        frame_pointer=air >= (2, 6),
+        max_language=known.language,
+        frame_pointer=known.air >= _FRAME_POINTER,
     )

@@ -139,7 +139,7 @@ def _looks_like_cast(tokens: list[Token], opening: int) -> bool:
     if len(inner) != 1 or inner[0].kind != WORD or tokens[tokens[opening].match + 1].text in ("+", "-", "*", "&"):
         return False
     following = tokens[tokens[opening].match + 1]
-    return following.kind in (WORD, NUMBER) or following.text in ("!", "~") or _is_type_word(inner[0].was) or False
+    return following.kind in (WORD, NUMBER) or following.text in ("!", "~") or _is_type_word(inner[0].was)
 
 
 def _is_type_word(text: str) -> bool:

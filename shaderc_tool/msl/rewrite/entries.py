@@ -171,7 +171,7 @@ def _pattern(
 
 
 def _inside(index: int, by_start: dict[int, AttributeList]) -> bool:
-    return any(s <= index <= a.end for s, a in by_start.items() if s <= index < s + 64)
+    return any(start <= index <= found.end for start, found in by_start.items())
 
 
 def _annotate(tokens: list[Token], index: int, by_start: dict[int, AttributeList], mark: str) -> None:
