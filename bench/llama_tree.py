@@ -1,17 +1,17 @@
-"""llama.cpp's shader tree in a scratch folder, and its own build of it under ninja."""
+"""llama.cpp in a scratch folder: its own CMake build of the shaders, and the manifest recorded from it."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench.measure import Sample, run
 from tests.corpora import unpack
 
-SHADERS = "vendor/llama.cpp/ggml/src/ggml-vulkan/vulkan-shaders"
+BACKEND = "ggml/src/ggml-vulkan"
 
 # A compiler that leaves an empty module: the calls of a build do not depend on what its compiler writes.
 _NOTHING = """\
@@ -20,64 +20,107 @@ for word; do [ "$before" = -o ] && : > "$word"; before=$word; done
 """
 
 
-@dataclass
+@dataclass(frozen=True)
+class CMakeBuild:
+    """A configured build folder in which all that comes before the shaders has been built."""
+
+    folder: Path
+    sources: Sequence[str]
+
+    @property
+    def backend(self) -> Path:
+        return self.folder / BACKEND
+
+    @property
+    def modules(self) -> Path:
+        return self.backend / "vulkan-shaders.spv"
+
+    @property
+    def command(self) -> list[str]:
+        """Generate the C++ text of the shaders: this compiles every variant."""
+        return ["ninja", "-C", str(self.folder), *(f"{BACKEND}/{name}.cpp" for name in self.sources)]
+
+    def clean(self) -> None:
+        """Remove what `command` makes."""
+        shutil.rmtree(self.modules, ignore_errors=True)
+        for path in (*self.backend.glob("*.comp.cpp"), *self.backend.glob("*.comp.cpp.d")):
+            path.unlink()
+
+
+@dataclass(frozen=True)
 class Tree:
-    """`home`/shaders is a copy that may be edited, `home`/gen is vulkan-shaders-gen."""
+    """`home`/llama.cpp is a copy that may be edited. Only `sources` are built."""
 
     home: Path
-    sources: Sequence[str] = field(default_factory=tuple)
+    sources: Sequence[str]
 
     @classmethod
     def create(cls, home: Path, every: int) -> Tree:
-        """Copy the tree and build its generator. With `every` above 1, only so many of the sources are used."""
-        (original,) = unpack("llama-cpp-python").glob(f"*/{SHADERS}")
-        shutil.copytree(original, home / "shaders")
-        source = str(home / "shaders/vulkan-shaders-gen.cpp")
-        run(["g++", "-O2", "-std=c++17", "-pthread", source, "-o", str(home / "gen")], home)
-        names = sorted(path.name for path in (home / "shaders").glob("*.comp"))
-        chosen = names if every == 1 else sorted({*names[::every], "rms_norm.comp", "tri.comp"})
-        return cls(home, chosen)
+        """Copy the tree. With `every` above 1, only so many of the sources are used, and a few of interest."""
+        (original,) = unpack("llama-cpp-python").glob("*/vendor/llama.cpp")
+        shutil.copytree(original, home / "llama.cpp")
+        names = sorted(path.name for path in (home / "llama.cpp" / BACKEND / "vulkan-shaders").glob("*.comp"))
+        return cls(home, names if every == 1 else sorted({*names[::every], "rms_norm.comp", "tri.comp"}))
 
-    def ninja(self, out: Path, glslc: str) -> list[str]:
-        """Write ggml's build, a rule as in its CMakeLists.txt for each source, and give the command that runs it."""
-        out.mkdir(exist_ok=True)
-        lines = [
-            "rule gen",
-            f"  command = {self.home}/gen --glslc {glslc} --source $in --output-dir {out}/spv "
-            f"--target-hpp {out}/ggml-vulkan-shaders.hpp --target-cpp $out",
-            "  depfile = $out.d",
-            *(f"build {out}/{name}.cpp: gen {self.home}/shaders/{name}" for name in self.sources),
-        ]
-        (out / "build.ninja").write_text("\n".join(lines) + "\n")
-        return ["ninja", "-C", str(out)]
+    @property
+    def shaders(self) -> Path:
+        return self.home / "llama.cpp" / BACKEND / "vulkan-shaders"
 
-    def header(self, out: Path) -> None:
-        """The declarations that the generated sources include."""
-        argv = [str(self.home / "gen"), "--output-dir", str(out / "spv"), "--target-hpp"]
-        run([*argv, str(out / "ggml-vulkan-shaders.hpp")], self.home)
+    def configure(self, name: str, glslc: str, environment: Mapping[str, str]) -> CMakeBuild:
+        """Configure llama.cpp as it is, and build what its shader rules wait for."""
+        stub, folder = self.home / "stub", self.home / name
+        stub.mkdir(exist_ok=True)
+        # Only ggml-vulkan.cpp includes these headers, and it is not built here.
+        (stub / "SPIRV-HeadersConfig.cmake").write_text("set(SPIRV-Headers_FOUND TRUE)\n")
+        options = {
+            "GGML_VULKAN": "ON",
+            "GGML_NATIVE": "OFF",
+            "LLAMA_CURL": "OFF",
+            **{f"LLAMA_BUILD_{part}": "OFF" for part in ("COMMON", "TESTS", "TOOLS", "EXAMPLES", "SERVER")},
+            "CMAKE_C_FLAGS_RELEASE": "-O0",
+            "CMAKE_CXX_FLAGS_RELEASE": "-O0",
+            "SPIRV-Headers_DIR": str(stub),
+            "Vulkan_GLSLC_EXECUTABLE": glslc,
+        }
+        argv = ["cmake", "-G", "Ninja", "-S", str(self.home / "llama.cpp"), "-B", str(folder)]
+        run([*argv, *(f"-D{key}={value}" for key, value in options.items())], self.home, environment)
+        run(["ninja", "-C", str(folder), "ggml-base", "vulkan-shaders-gen"], self.home, environment)
+        return CMakeBuild(folder, self.sources)
 
-    def record(self, shaderpack: Sequence[str], environment: Mapping[str, str]) -> Path:
-        """The manifest of ggml's build, recorded without compiling anything."""
+    def record(self, build: CMakeBuild, shaderpack: Sequence[str], environment: Mapping[str, str]) -> Path:
+        """The manifest of the build's calls, recorded without compiling anything."""
         tools, out, manifest = self.home / "nothing", self.home / "recorded", self.home / "ggml.yaml"
         tools.mkdir()
+        out.mkdir()
         (tools / "glslc").write_text(_NOTHING)
         (tools / "glslc").chmod(0o755)
+        lines = ["set -e"]
+        for name in self.sources:
+            words = ["--source", self.shaders / name, "--output-dir", out, "--target-hpp", out / "x.hpp"]
+            words += ["--target-cpp", out / f"{name}.cpp"]
+            lines.append(f"{build.folder}/Release/vulkan-shaders-gen {' '.join(map(str, words))}")
+        (out / "all.sh").write_text("\n".join(lines) + "\n")
         env = {**environment, "PATH": f"{tools}:{environment['PATH']}"}
-        build = self.ninja(out, "glslc")
-        run([*shaderpack, "record", "-o", str(manifest), "--pack", "ggml", "--", *build], self.home, env)
+        argv = [*shaderpack, "record", "-o", str(manifest), "--pack", "ggml", "--", "sh", str(out / "all.sh")]
+        run(argv, self.home, env)
         shutil.rmtree(out)
         return manifest
 
-    def modules(self, folder: Path) -> dict[str, bytes]:
-        """All modules of a folder by name."""
-        return {path.name: path.read_bytes() for path in folder.glob("*.spv")}
+    def header(self, build: CMakeBuild, environment: Mapping[str, str]) -> None:
+        """The declarations that the generated sources include."""
+        run(["ninja", "-C", str(build.folder), f"{BACKEND}/ggml-vulkan-shaders.hpp"], self.home, environment)
 
     def touch(self, name: str) -> None:
-        os.utime(self.home / "shaders" / name)
+        os.utime(self.shaders / name)
 
     def append(self, name: str, text: str) -> None:
-        with open(self.home / "shaders" / name, "a") as stream:
+        with open(self.shaders / name, "a") as stream:
             stream.write(text)
+
+
+def modules(folder: Path) -> dict[str, bytes]:
+    """All modules of a folder by name."""
+    return {path.name: path.read_bytes() for path in folder.glob("*.spv")}
 
 
 def total(samples: Sequence[Sample]) -> Sample:
