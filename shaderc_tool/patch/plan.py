@@ -152,7 +152,7 @@ class _Planner:
                 self.diagnostics.append(report.forbidden(guard, place))
 
     def patch(self, patch: Patch) -> None:
-        """Take the version that fits best; later versions only win by fitting better."""
+        """Take the version of the highest rank, the first of several."""
         trials = [(version, self._try(patch.name, version)) for version in patch.versions]
         version, outcomes = max(trials, key=lambda trial: _rank(trial[1]))
         self.versions[patch.name] = version.name
@@ -202,13 +202,12 @@ class _Planner:
         return None if data is None else Lines.of(decode(data))
 
 
-def _rank(outcomes: Iterable[_Outcome]) -> tuple[bool, int, int, float]:
-    """A version that fits beats one that does not; then the one that is in the tree already, then the closest."""
+def _rank(outcomes: Iterable[_Outcome]) -> tuple[int, int, float]:
+    """First the version that is in the tree already, so that none is put over it; then the one that fits best."""
     verdicts = [outcome.item.verdict for outcome in outcomes]
-    fitting = sum(v.fits for v in verdicts)
     applied = sum(v is Verdict.APPLIED for v in verdicts)
     present = sum(v.present for v in verdicts)
-    return fitting == len(verdicts), applied, present, fitting / len(verdicts) if verdicts else 1.0
+    return applied, present, sum(v.fits for v in verdicts) / len(verdicts) if verdicts else 1.0
 
 
 def _copy_verdict(text: str, copy: Copy) -> Verdict:

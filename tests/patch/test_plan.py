@@ -135,6 +135,15 @@ def test_an_edited_block_is_told_from_an_applied_one() -> None:
     assert ([d.code for d in reverted.diagnostics], reverted.changes) == (["SP6004"], ())
 
 
+def test_a_block_that_is_there_twice_is_not_called_applied() -> None:
+    files = Files({"a.c": A})
+    wanted = patch(hunk("two", "new"))
+    files.take(plan(files, wanted))
+    block = b"\n".join(line.encode() for line in wanted.versions[0].hunks[0].block()) + b"\n"
+    files["a.c"] = files["a.c"].replace(block, block + block)
+    assert verdicts(plan(files, wanted)) == [("s", "half-applied")]
+
+
 @pytest.mark.parametrize("lost", [b">>>", b"<<<"])
 def test_a_block_without_one_of_its_markers_is_half_applied(lost: bytes) -> None:
     files = Files({"a.c": A})
@@ -195,6 +204,35 @@ def test_text_that_must_not_be_there_stops_all_and_names_place_and_fix() -> None
     assert not found.changes
 
 
+def test_a_version_is_not_put_over_what_is_left_of_another_one() -> None:
+    old = Version("old", (hunk("o1", "1", sentinel="c"), hunk("o2", "2", sentinel="d")))
+    new = Version("new", (hunk("n1", "1", sentinel="a"),))
+    both = Patch("demo", "demo.patch", (new, old))
+    files = Files({"a.c": b"o1\no2\n"})
+    files.take(plan(files, both))
+    files["a.c"] = files["a.c"].partition(b"// >>> shaderpack d")[0] + b"n1\n"
+    found = plan(files, both)
+    assert (found.versions, found.fits) == ({"demo": "old"}, False)
+
+
+def test_an_edited_block_of_one_version_is_reported_where_another_one_would_fit() -> None:
+    new, old = Version("new", (hunk("n", "1", sentinel="a"),)), Version("old", (hunk("o", "2", sentinel="b"),))
+    both = Patch("demo", "demo.patch", (new, old))
+    files = Files({"a.c": b"o\n"})
+    files.take(plan(files, both))
+    files["a.c"] = files["a.c"].replace(b"\n2\n", b"\nby hand\n") + b"n\n"
+    assert verdicts(plan(files, both)) == [("b", "edited")]
+
+
+def test_a_block_of_one_version_is_not_an_older_form_of_the_other_one() -> None:
+    new, old = Version("new", (hunk("n", "1"),)), Version("old", (hunk("o", "2"),))
+    both = Patch("demo", "demo.patch", (new, old))
+    files = Files({"a.c": b"o\n"})
+    files.take(plan(files, both))
+    found = plan(files, both)
+    assert (found.versions, verdicts(found), found.changes) == ({"demo": "old"}, [("s", "applied")], ())
+
+
 # --- copies
 
 
@@ -211,6 +249,8 @@ def test_a_copy_is_made_found_brought_up_to_date_and_protected() -> None:
     files["x/a.comp"] += b"// by hand\n"
     edited = plan(files, empty, copies=copies)
     assert (verdicts(edited), only(edited).code) == ([("copy of a.comp", "edited")], "SP6007")
+    reverted = plan_revert(files, Record(copies=("x/a.comp",)))
+    assert ([d.code for d in reverted.diagnostics], reverted.changes) == (["SP6007"], ())
     files["x/a.comp"] = b"void main() {}\n"
     foreign = plan(files, empty, copies=copies)
     assert (verdicts(foreign), foreign.changes) == ([("copy of a.comp", "in the way")], ())
