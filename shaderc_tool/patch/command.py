@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from shaderc_tool.diagnostics import Diagnostic, Place, ShaderpackError, UsageEr
 from shaderc_tool.manifest.load import load_manifest
 from shaderc_tool.manifest.model import Manifest, PatchSet
 from shaderc_tool.patch.apply import DiskTree, commit
-from shaderc_tool.patch.copies import destination, self_contained, stamped, unique
+from shaderc_tool.patch.copies import destination, self_contained, stamped
 from shaderc_tool.patch.lines import Lines, decode, encode
 from shaderc_tool.patch.model import Copy, Patch
 from shaderc_tool.patch.parse import parse_patch
@@ -53,18 +53,35 @@ def load_pack(path: Path) -> Pack:
     faults: list[Diagnostic] = []
     for entry in manifest.patches:
         try:
-            patch = parse_patch(read(entry.file) or "", entry.file)
+            patch = parse_patch(_patch_text(entry, read), entry.file)
             patches.append(patch)
             copies[patch.name] = _copies(manifest, entry, read)
         except ShaderpackError as error:
             faults += error.diagnostics
-    faults += _clashes(patches)
+    faults += _shared_names(patches)
+    faults += _shared_places(manifest, (copy for some in copies.values() for copy in some))
     if faults:
         raise UsageError(*faults)
     return Pack(manifest.pack, manifest.root, tuple(patches), copies)
 
 
-def _clashes(patches: Sequence[Patch]) -> Iterator[Diagnostic]:
+def _patch_text(entry: PatchSet, read: Callable[[str], str | None]) -> str:
+    text = read(entry.file)
+    if text is not None:
+        return text
+    raise UsageError(
+        Diagnostic(
+            "SP6001",
+            f"{entry.file} is not a text file",
+            entry.place,
+            cause="it cannot be read as UTF-8",
+            fix="save it as UTF-8",
+            subject=entry.file,
+        )
+    )
+
+
+def _shared_names(patches: Sequence[Patch]) -> Iterator[Diagnostic]:
     """Names that two patch files share: they could not be told apart in the tree."""
     first: dict[tuple[str, ...], Place] = {}
     for patch in patches:
@@ -81,6 +98,22 @@ def _clashes(patches: Sequence[Patch]) -> Iterator[Diagnostic]:
                     subject=patch.file,
                 )
             first.setdefault(name, place)
+
+
+def _shared_places(manifest: Manifest, copies: Iterable[Copy]) -> Iterator[Diagnostic]:
+    """Sources that would be copied over each other."""
+    first: dict[str, Copy] = {}
+    for copy in copies:
+        other = first.setdefault(copy.destination, copy)
+        if other.source != copy.source:
+            yield Diagnostic(
+                "SP1010",
+                f"two sources go to {copy.destination}",
+                Place(manifest.file),
+                cause=f"{other.source} and {copy.source} get the same name",
+                fix="put {symbol} into `to`, or rename one of the sources",
+                subject=copy.destination,
+            )
 
 
 def _reader(root: Path) -> Callable[[str], str | None]:
@@ -101,7 +134,7 @@ def _copies(manifest: Manifest, entry: PatchSet, read: Callable[[str], str | Non
         for source, symbol in sources:
             text = self_contained(source, read, manifest.include)
             copies.append(stamped(source, destination(wanted.to, source, symbol), manifest.pack, text))
-    return unique(copies)
+    return tuple(dict.fromkeys(copies))
 
 
 # --- the tree
@@ -172,9 +205,6 @@ class _After:
 
     def read(self, path: str) -> bytes | None:
         return self.written[path] if path in self.written else self.tree.read(path)
-
-    def glob(self, pattern: str) -> list[str]:
-        return self.tree.glob(pattern)
 
 
 def survey_revert(pack: Pack, tree: DiskTree) -> Plan:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from shaderc_tool.diagnostics import ShaderpackError, has_errors
@@ -56,8 +56,3 @@ def destination(template: str, source: str, symbol: str) -> str:
     """`template` with {stem} (the source's name without its suffix) and {symbol} filled in."""
     stem = posixpath.basename(source).rsplit(".", 1)[0]
     return template.replace("{stem}", stem).replace("{symbol}", symbol)
-
-
-def unique(copies: Iterable[Copy]) -> tuple[Copy, ...]:
-    """One copy a destination; variants of one source may name it several times."""
-    return tuple({copy.destination: copy for copy in copies}.values())

@@ -17,11 +17,15 @@ from shaderc_tool.patch.lines import Block, Lines, blocks, decode, encode, find
 from shaderc_tool.patch.model import Action, Copy, Guard, Hunk, Patch, Version
 
 
-class Tree(Protocol):
-    """A checkout. Paths are relative to its root, with forward slashes."""
+class Files(Protocol):
+    """Files by path: relative to the root of a checkout, with forward slashes."""
 
     def read(self, path: str) -> bytes | None:
         """The bytes of a file, None when there is no such file."""
+
+
+class Tree(Files, Protocol):
+    """A checkout."""
 
     def glob(self, pattern: str) -> list[str]:
         """The files that match, sorted."""

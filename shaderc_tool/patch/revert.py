@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from shaderc_tool.diagnostics import Diagnostic, Place
 from shaderc_tool.patch.copies import Stamp, stamp_of
 from shaderc_tool.patch.lines import Lines, blocks, decode, encode
-from shaderc_tool.patch.plan import Change, Edit, Item, Plan, Tree, Verdict, undo
+from shaderc_tool.patch.plan import Change, Edit, Files, Item, Plan, Verdict, undo
 from shaderc_tool.patch.state import FileDigests, Record, sha256
 
 _RESTORE = "undo the edit, or restore the file from version control, then run again"
 
 
-def plan_revert(tree: Tree, record: Record) -> Plan:
+def plan_revert(tree: Files, record: Record) -> Plan:
     """What to write so that the tree is as it was before what `record` says was done.
 
     An edited or half-removed block (SP6004, SP6005) or copy (SP6007) stops everything. What is gone already is no
@@ -32,7 +32,7 @@ def plan_revert(tree: Tree, record: Record) -> Plan:
 
 @dataclass
 class _Reverter:
-    tree: Tree
+    tree: Files
     digests: Mapping[str, FileDigests]
     items: list[Item] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)

@@ -251,8 +251,18 @@ def test_wrong_use_ends_with_exit_code_2(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "PATCH vulkan is used by two patch files" in result.stderr
     assert "SENTINEL milady-vulkan-shaders is used by two patch files" in result.stderr
+    (manifest.parent / "milady-patches/metal.patch").write_bytes(b"\xff\xfe")
+    result = patch(tmp_path, manifest=manifest)
+    assert (result.exit_code, "metal.patch is not a text file" in result.stderr) == (2, True)
     (tmp_path / "none.yaml").write_text("schema: 1\npack: p\ntargets: {v: {api: vulkan}}\nkernels: {}\n", "utf-8")
     assert patch(tmp_path, manifest=tmp_path / "none.yaml").exit_code == 2
+
+
+def test_two_sources_do_not_go_to_one_place(tmp_path: Path) -> None:
+    manifest = own_pack(tmp_path / "pack")
+    manifest.write_text(manifest.read_text("utf-8").replace("{symbol}.comp", "milady.comp"), "utf-8")
+    result = patch(write_tree(tmp_path, "list"), manifest=manifest)
+    assert (result.exit_code, "SP1010" in result.stderr) == (2, True)
 
 
 def test_findings_come_in_every_format(tmp_path: Path) -> None:
