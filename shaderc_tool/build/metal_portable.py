@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -27,6 +29,17 @@ PLATFORM_OF_SDK = {
 }
 
 
+@cache
+def _front_end() -> str:
+    """A digest of the front end itself: its version stays the same while it is being changed."""
+    package = Path(__file__).parent.parent
+    files = [*(package / "msl").rglob("*"), *(package / "formats").glob("metallib*.py")]
+    digest = hashlib.sha256()
+    for path in sorted(f for f in files if f.is_file() and f.suffix != ".pyc"):
+        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
 @dataclass
 class PortableMetal:
     """Compiles through `shaderc_tool.msl`. A construct that it does not model fails the build and is named."""
@@ -36,7 +49,7 @@ class PortableMetal:
 
     def identity(self, target: Target) -> str:
         wheels = ", ".join(f"{name} {version(name)}" for name in ("ziglang", "llvmlite"))
-        return f"shaderpack portable Metal {__version__} ({wheels})"
+        return f"shaderpack portable Metal {__version__}+{_front_end()} ({wheels})"
 
     def compile_argv(self, unit: MetalUnit, target: Target) -> tuple[str, ...]:
         """No outside command line makes this: the front end drives clang itself."""
