@@ -13,6 +13,7 @@ from shaderc_tool.build.process import run_attached
 from shaderc_tool.diagnostics import Diagnostic, ShaderpackError, UsageError
 from shaderc_tool.manifest.load import load_manifest
 from shaderc_tool.record.compiles import read_compiles, remarks
+from shaderc_tool.record.metal import read_metal_compiles
 from shaderc_tool.record.standins import TOOLS, read_calls, write_standins
 from shaderc_tool.record.write import manifest_text
 
@@ -38,13 +39,15 @@ def record(command: Sequence[str], manifest: Path, pack: str, environment: Mappi
     if status:
         raise ShaderpackError(_failed(command, status))
     compiles, found = read_compiles(calls)
-    if not compiles:
+    metal, more = read_metal_compiles(calls)
+    found += more
+    if not compiles and not metal:
         raise UsageError(_nothing(len(calls)), *found)
     manifest = Path(os.path.abspath(manifest))  # noqa: PTH100  (resolve() would follow links that the user sees)
-    text = manifest_text(compiles, manifest, pack)
+    text = manifest_text(compiles, metal, manifest, pack)
     write_atomically(manifest, text.encode())
     load_manifest(manifest)
-    return Recorded(len(compiles), text.count("\n"), (*found, *remarks(compiles)))
+    return Recorded(len(compiles) + len(metal), text.count("\n"), (*found, *remarks(compiles)))
 
 
 def _failed(command: Sequence[str], status: int) -> Diagnostic:

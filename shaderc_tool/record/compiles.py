@@ -35,14 +35,14 @@ def read_compiles(calls: Iterable[Call]) -> tuple[list[Compile], list[Diagnostic
         try:
             made = _compile(call)
         except NotPlainError as error:
-            found += _left_out(call, str(error))
+            found += left_out(call, str(error))
             continue
         # A probe of the compiler leaves nothing behind, and a compile that failed neither.
         if not made.output.is_file() or not made.source.is_file():
             continue
         before = by_output.setdefault(made.output, made)
         if before.command != made.command:
-            found += _left_out(call, f"{made.output.name} was made before with other options")
+            found += left_out(call, f"{made.output.name} was made before with other options")
     return [by_output[path] for path in sorted(by_output)], found
 
 
@@ -86,7 +86,8 @@ def _identifier(stem: str) -> str:
     return name if re.match(r"[A-Za-z_]", name) else f"_{name}"
 
 
-def _left_out(call: Call, why: str) -> Iterator[Diagnostic]:
+def left_out(call: Call, why: str) -> Iterator[Diagnostic]:
+    """The SP1017 warning for a call that the manifest will not make; none for a probe."""
     if "-o" in call.arguments and call.arguments[call.arguments.index("-o") + 1 :][:1] == ("-",):
         return  # a probe that prints its module
     if any(word.startswith("--version") or word in ("--help", "-v") for word in call.arguments):
@@ -95,7 +96,7 @@ def _left_out(call: Call, why: str) -> Iterator[Diagnostic]:
         "SP1017",
         f"a call of {call.tool} is left out: {why}",
         Place(str(call.folder)),
-        cause="a manifest makes one SPIR-V module from one compute shader",
+        cause="a manifest makes one module from one compute shader, or one .air from one Metal source",
         fix="keep this call in the old build, or write it into the manifest by hand",
         subject=call.tool,
         severity=Severity.WARNING,
