@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MAX_UNPACKED: Final = 512 << 20
 """Bytes that the members of a zip file may unpack to, all together; they are held in memory."""
 
-MAX_SOURCE: Final = 16 << 20
+MAX_SOURCE: Final = 4 << 20
 """Bytes of a `.metal` file that is parsed."""
 
 MAX_FILES: Final = 10_000
@@ -76,6 +76,7 @@ class LibraryReport:
     size: int
     where: str = ""
     findings: tuple[Finding, ...] = ()
+    sha256: str = ""
 
 
 @dataclass(frozen=True)
@@ -269,7 +270,7 @@ def with_air(report: LibraryReport, only: frozenset[str] | None = None) -> tuple
 
 def _describe(view: memoryview, name: str, depth: int) -> Description:
     kind = containers.detect(view)
-    if not kind and name.rstrip(")").endswith(".metal") and len(view) <= MAX_SOURCE:
+    if not kind and name.rstrip(")").endswith((".metal", ".msl")) and len(view) <= MAX_SOURCE:
         payload = source_payload("", "file", 0, bytes(view))
         return Description(name, "msl", len(view), payloads=(payload,))
     bare = Description(name, kind, len(view))
@@ -345,13 +346,16 @@ def _with_libraries(bare: Description, view: memoryview) -> Description:
     embedded = [containers.Embedded(0, len(view))] if bare.kind == "metallib" else containers.find_libraries(view)
     reports, faults = [], []
     for place in embedded:
+        content = view[place.offset : place.offset + place.size]
         try:
-            library = read_library(view[place.offset : place.offset + place.size])
+            library = read_library(content)
         except FormatError as error:
             offset = place.offset + error.offset if error.offset >= 0 else -1
             faults.append(Fault(f"Metal library: {_plain(error)}", offset))
             continue
-        reports.append(LibraryReport(library, place.offset, place.size, place.where, tuple(lint_library(library))))
+        digest = hashlib.sha256(content).hexdigest()
+        found = tuple(lint_library(library))
+        reports.append(LibraryReport(library, place.offset, place.size, place.where, found, digest))
     return replace(bare, libraries=tuple(reports), faults=(*bare.faults, *faults))
 
 

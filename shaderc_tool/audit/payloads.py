@@ -6,6 +6,7 @@ What a payload is comes from its bytes. A symbol alone proves nothing.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ _DATA, _LEN, _START, _END = "_data", "_len", "_start", "_end"
 _LENGTH_SIZES: Final = (4, 8)
 _SECTIONS: Final = re.compile(r"__DATA(?:_CONST)?,__ggml_metallib|__TEXT,(?:__)?metal\w*|\.metallib\w*")
 _METAL_SOURCE: Final = re.compile(rb"#\s*include\s*<metal_\w+>")
-_MAX_SOURCE: Final = 16 << 20
+_MAX_SOURCE: Final = 4 << 20
 """Bytes of source text that are parsed; the largest known embedded source has 1 MB."""
 
 
@@ -30,8 +31,8 @@ _MAX_SOURCE: Final = 16 << 20
 class Payload:
     """One embedded payload. `form` says what named it: `data/len`, `start/end`, `section` or `scan`.
 
-    `kind` is `metallib`, `spirv`, `msl` or empty for bytes that are no shader. `kernels` and `macros` are those of a
-    source text. `problem` says what is wrong with the pair of symbols or the bytes.
+    `kind` is `metallib`, `spirv`, `msl` or empty for bytes that are no shader. `kernels`, `macros` and `sha256` are
+    those of a source text. `problem` says what is wrong with the pair of symbols or the bytes.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Payload:
     kernels: tuple[SourceKernel, ...] = ()
     problem: str = ""
     macros: Mapping[str, str] = field(default_factory=dict, compare=False)
+    sha256: str = ""
 
 
 def find_payloads(
@@ -158,4 +160,5 @@ def _texts(data: memoryview, taken: list[tuple[int, int]]) -> Iterator[Payload]:
 def source_payload(name: str, form: str, offset: int, content: bytes) -> Payload:
     """The payload of a Metal source text."""
     text = content.rstrip(b"\0").decode("utf-8", "replace")
-    return Payload(name, form, "msl", offset, len(content), source_kernels(text), macros=source_macros(text))
+    kernels, digest = source_kernels(text), hashlib.sha256(content).hexdigest()
+    return Payload(name, form, "msl", offset, len(content), kernels, macros=source_macros(text), sha256=digest)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from shaderc_tool.audit.source_macros import expand_kernel_macros
 from shaderc_tool.emit.msl_conditions import Conditions, Literal
 from shaderc_tool.emit.msl_declarations import MACRO, Declaration, declarations
 from shaderc_tool.emit.msl_lex import clean_text
@@ -48,7 +49,7 @@ def looks_like_source(data: bytes | memoryview) -> bool:
 
 def source_kernels(text: str) -> tuple[SourceKernel, ...]:
     """The entry points of one translation unit in order, `host_name` before the function's own name."""
-    plain = clean_text(text)
+    plain = expand_kernel_macros(clean_text(text))
     found = []
     for declaration in declarations(plain):
         name = _entry_name(declaration)

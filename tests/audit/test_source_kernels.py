@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import time
+
 import pytest
 
 from shaderc_tool.audit.source_kernels import compiled_names, source_kernels, source_macros
 from tests.audit.support import SOURCE
+from tests.tools import require_tool
 
 
 def names(text: str) -> list[str]:
@@ -41,6 +45,46 @@ def test_language_versions_and_macros() -> None:
     tensor = kernels[-1]
     assert (tensor.at(310, {}), tensor.at(310, {"HAS_TENSOR": ""})) == (None, True)
     assert [kernel.line for kernel in kernels] == [4, 6, 9]
+
+
+MACROS = """\
+#define instantiate_kernel(name, func, ...) \\
+  template [[host_name(name)]] [[kernel]] decltype(func<__VA_ARGS__>) func<__VA_ARGS__>;
+#define instantiate_binary(op, type) instantiate_kernel("binary_" #op "_" #type, binary, type, op)
+#define instantiate_types(op) instantiate_binary(op, float) instantiate_binary(op, half)
+#define PLAIN(n) kernel void kernel_##n##_copy(device float *x [[buffer(0)]]) { x[0] = n; }
+#define unused(n) template [[host_name("unused_" #n)]] kernel void f<n>(device float *);
+#define sum(a, b) ((a) + (b))
+template <typename T, typename U> [[kernel]] void binary(device T *x [[buffer(0)]]) { x[0] = sum(1, 2); }
+instantiate_types(Add)
+#if __METAL_VERSION__ >= 310
+instantiate_binary(Mul,
+                   bfloat)
+#endif
+PLAIN(4)
+kernel void last(device float *x) {}
+"""
+
+
+def test_kernels_that_macros_declare() -> None:
+    """The names are those that a real preprocessor gives."""
+    kernels = source_kernels(MACROS)
+    assert [kernel.name for kernel in kernels] == [
+        "binary_Add_float", "binary_Add_half", "binary_Mul_bfloat", "kernel_4_copy", "last",
+    ]  # fmt: skip
+    assert kernels[-1].line == 15
+    assert "binary_Mul_bfloat" not in compiled_names(kernels, "metal2.4", {})
+    argv = [require_tool("gcc"), "-E", "-P", "-x", "c++", "-D__METAL_VERSION__=310", "-"]
+    text = subprocess.run(argv, input=MACROS, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert [kernel.name for kernel in source_kernels(text)] == [kernel.name for kernel in kernels]
+
+
+def test_macros_that_grow_without_end_are_left_alone() -> None:
+    lines = ["#define m0(x) kernel void a##x(device float *p) {}"]
+    lines += [f"#define m{i}(x) m{i - 1}(x##0) m{i - 1}(x##1) m{i - 1}(x##2) m{i - 1}(x##3)" for i in range(1, 13)]
+    begun = time.process_time()
+    source_kernels("\n".join([*lines, "m12(k)", "#define r(x) kernel r(r(x))", "r(r(1))", ""]))
+    assert time.process_time() - begun < 2
 
 
 @pytest.mark.parametrize(
