@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from shaderc_tool.audit.source_kernels import SourceKernel, looks_like_source, source_kernels, source_macros
+from shaderc_tool.audit.source_kernels import SourceKernel, looks_like_source, read_source
 from shaderc_tool.formats.containers import detect
 from shaderc_tool.formats.errors import FormatError
 from shaderc_tool.formats.images import Image, Symbol
@@ -160,5 +160,6 @@ def _texts(data: memoryview, taken: list[tuple[int, int]]) -> Iterator[Payload]:
 def source_payload(name: str, form: str, offset: int, content: bytes) -> Payload:
     """The payload of a Metal source text."""
     text = content.rstrip(b"\0").decode("utf-8", "replace")
-    kernels, digest = source_kernels(text), hashlib.sha256(content).hexdigest()
-    return Payload(name, form, "msl", offset, len(content), kernels, macros=source_macros(text), sha256=digest)
+    kernels, macros = read_source(text)
+    digest = hashlib.sha256(content).hexdigest()
+    return Payload(name, form, "msl", offset, len(content), kernels, macros=macros, sha256=digest)

@@ -49,24 +49,29 @@ def looks_like_source(data: bytes | memoryview) -> bool:
 
 def source_kernels(text: str) -> tuple[SourceKernel, ...]:
     """The entry points of one translation unit in order, `host_name` before the function's own name."""
-    plain = expand_kernel_macros(clean_text(text))
-    found = []
-    for declaration in declarations(plain):
-        name = _entry_name(declaration)
-        if name:
-            line = plain.count("\n", 0, declaration.start) + 1
-            found.append(SourceKernel(name, declaration.start, line, declaration.conditions))
-    return tuple(found)
+    return read_source(text)[0]
 
 
 def source_macros(text: str) -> dict[str, str]:
     """The object-like macros that the text itself defines: name → body."""
-    found = {}
-    for declaration in declarations(clean_text(text)):
-        for key in declaration.keys:
-            if key.kind == MACRO and not declaration.undefines:
-                found[key.name] = " ".join(declaration.tokens)
-    return found
+    return read_source(text)[1]
+
+
+def read_source(text: str) -> tuple[tuple[SourceKernel, ...], dict[str, str]]:
+    """Entry points and macros at once: lexing is what costs."""
+    plain = expand_kernel_macros(clean_text(text))
+    kernels: list[SourceKernel] = []
+    macros: dict[str, str] = {}
+    line, at = 1, 0
+    for declaration in declarations(plain):
+        name = _entry_name(declaration)
+        if name:
+            start = declaration.start
+            line, at = line + plain.count("\n", at, start) if start >= at else plain.count("\n", 0, start) + 1, start
+            kernels.append(SourceKernel(name, start, line, declaration.conditions))
+        elif not declaration.undefines:
+            macros.update((key.name, " ".join(declaration.tokens)) for key in declaration.keys if key.kind == MACRO)
+    return tuple(kernels), macros
 
 
 def compiled_names(kernels: Iterable[SourceKernel], std: str, macros: Mapping[str, str]) -> set[str]:

@@ -14,6 +14,7 @@ from typing import Final
 from shaderc_tool.emit.msl_lex import DIRECTIVE, Token, code, split_directive
 
 _DEFINITION: Final = re.compile(r"(\w+)\(([^()]*)\)(.*)", re.DOTALL)
+_DEFINE: Final = re.compile(r"#[ \t]*define[ \t]+\w+\((?:\\\n|[^\n])*")
 _MARKS: Final = ("kernel", "host_name")
 _DEPTH: Final = 12
 _BUDGET: Final = 1 << 16
@@ -37,10 +38,10 @@ class _Budget:
 
 def expand_kernel_macros(text: str) -> str:
     """`text` with those invocations replaced; line numbers of what follows stay."""
+    if not any(mark in match[0] for match in _DEFINE.finditer(text) for mark in _MARKS):
+        return text
     tokens = code(text)
     macros = _kernel_macros(tokens)
-    if not macros:
-        return text
     budget, parts, at, index = _Budget(), [], 0, 0
     while index < len(tokens):
         end = _invocation_end(tokens, index, macros)
