@@ -58,6 +58,8 @@ def _audit_library(
         return [_damaged(output, target.place, str(error))]
     audit.names[target.name] = {function.name for function in library.functions}
     found = _check_functions(library, wanted, target, audit)
+    extra = audit.names[target.name] - {function.name for unit in units for function in unit.functions}
+    found += [_undeclared(sorted(extra), output)] if extra else []
     names = [function.name for function in library.functions]
     found += check_metallib(library, AppleTarget(target.sdk, target.min_os, target.std), names, output)
     recorded = digests.get(output)
@@ -84,9 +86,6 @@ def _check_functions(
             found.append(_damaged(output, declared.place, f"the bitcode of {name} does not match its hash"))
         elif declared.buffers:
             found += _check_bitcode(declared, unit, function, audit)
-    extra = sorted(set(functions) - set(wanted))
-    if extra:
-        found.append(_undeclared(extra, output))
     return found
 
 

@@ -60,7 +60,9 @@ def write_ledger(
     rows = [_shader(job, digests.get(job.output, ""), errors, evidence) for job in manifest.shaders]
     for unit in manifest.metal:
         digest = digests.get(library_output(unit.target), "")
-        rows += [_function(function, unit, digest, errors, evidence) for function in unit.functions]
+        std = manifest.targets[unit.target].std
+        wanted = [function for function in unit.functions if function.is_wanted(std)]
+        rows += [_function(function, unit, digest, errors, evidence) for function in wanted]
     for row in rows:
         place = (dispatched or {}).get(row["symbol"])
         row["dispatched"] = "not-applied" if dispatched is None else str(place) if place else "no"

@@ -105,3 +105,10 @@ def test_a_finding_about_one_target_does_not_blame_the_others() -> None:
     assert found["macos"]["publishable"]
     whole = Diagnostic("SP4021", "wrong platform", subject="ios/default.metallib", related=related)
     assert not rows(policy="[interface]", found=[whole])["ios"]["publishable"]
+
+
+def test_a_kernel_that_a_target_s_language_version_leaves_out_has_no_row_there() -> None:
+    text = MANIFEST.format(policy="[present]").replace("std: metal3.1}", "std: metal2.4}", 1)
+    text = text.replace("buffers: [x]}", "buffers: [x], requires_std: metal3.1}")
+    ledger = write_ledger(parse_manifest(text, "m.yaml", Path("/nowhere")), DIGESTS, [], [])
+    assert [(row["target"], row["symbol"]) for row in ledger["kernels"]] == [("vulkan", "demo_k"), ("ios", "kernel_k")]
