@@ -6,14 +6,14 @@ import math
 import posixpath
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from shaderc_tool.build.pool import run_pool
 from shaderc_tool.build.process import Completed, ProcessRunner
 from shaderc_tool.build.tool_result import failure, from_tool_text
-from shaderc_tool.build.variant_file import VariantFile, make_variant_file
+from shaderc_tool.build.variant_file import VariantFile, VariantTemplate, make_template
 from shaderc_tool.diagnostics import Diagnostic, Severity, has_errors
 from shaderc_tool.formats.errors import FormatError
 from shaderc_tool.formats.spirv import read_module
@@ -69,6 +69,7 @@ class GlslCompiler:
     policies: Sequence[Policy] = ()
     malloc: dict[str, str] | None = None
     _count: int = 0
+    _templates: dict[str, VariantTemplate | None] = field(default_factory=dict)
 
     def compile(
         self, jobs: Sequence[ShaderJob], workers: int, keep_going: bool, alone: Callable[[ShaderJob], bool]
@@ -96,11 +97,10 @@ class GlslCompiler:
                 singles.append([job])
             else:
                 groups.setdefault((job.env, job.spv, job.optimize), []).append(job)
-        for group in groups.values():
-            start = 0
-            for size in batch_sizes(len(group), workers):
-                yield group[start : start + size]
-                start += size
+        ordered = [job for group in groups.values() for job in group]
+        for size in batch_sizes([len(group) for group in groups.values()], workers):
+            yield ordered[:size]
+            del ordered[:size]
         yield from singles
 
     def _folder(self) -> Path:
@@ -145,17 +145,23 @@ class GlslCompiler:
         return sub
 
     def _variant(self, job: ShaderJob) -> VariantFile | None:
+        if job.file not in self._templates:
+            self._templates[job.file] = self._template(job.file)
+        template = self._templates[job.file]
+        return template.variant(job.defines) if template else None
+
+    def _template(self, file: str) -> VariantTemplate | None:
         try:
-            source = (self.root / job.file).read_text("utf-8")
+            source = (self.root / file).read_text("utf-8")
         except (OSError, UnicodeDecodeError):
             return None
-        beside = posixpath.dirname(job.file)
+        beside = posixpath.dirname(file)
 
         def place_of(written: str) -> str | None:
             full = self.root / posixpath.join(beside, written)
             return full.as_posix() if full.is_file() else None
 
-        return make_variant_file(source, job.defines, place_of)
+        return make_template(source, place_of)
 
     def _collect(
         self, jobs: list[ShaderJob], folder: Path, variants: dict[str, VariantFile], done: Completed
@@ -275,14 +281,19 @@ class GlslCompiler:
         return None
 
 
-def batch_sizes(count: int, workers: int) -> Iterator[int]:
-    """Sizes of the batches that `count` files are given in: large ones first, so that few processes start; small ones
-    last, so that all workers end at about the same time."""
-    least = max(1, min(LEAST_BATCH, math.ceil(count / workers)))
-    while count > 0:
-        size = min(count, LARGEST_BATCH, max(least, math.ceil(count / (2 * workers))))
-        yield size
-        count -= size
+def batch_sizes(groups: Iterable[int], workers: int) -> Iterator[int]:
+    """Sizes of the batches that groups of files are given in; no batch holds files of two groups.
+
+    Large ones come first, so that few processes start; small ones last, so that all workers end at about one time.
+    """
+    waiting = list(groups)
+    least = max(1, min(LEAST_BATCH, math.ceil(sum(waiting) / workers)))
+    for position, count in enumerate(waiting):
+        after = sum(waiting[position + 1 :])
+        while count > 0:
+            size = min(count, LARGEST_BATCH, max(least, math.ceil((count + after) / (2 * workers))))
+            yield size
+            count -= size
 
 
 def _invalid(job: ShaderJob, cause: str, detail: str, severity: Severity) -> Diagnostic:

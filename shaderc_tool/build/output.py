@@ -71,13 +71,13 @@ class OutputFolder:
     def path(self, relative: str) -> Path:
         return self.root / relative
 
-    def write(self, relative: str, data: bytes) -> bool:
+    def write(self, relative: str, data: bytes, *, durable: bool = True) -> bool:
         """Write a file unless it already holds exactly `data`; true when it was written."""
         path = self.path(relative)
         with contextlib.suppress(OSError):
             if path.stat().st_size == len(data) and path.read_bytes() == data:
                 return False
-        write_atomically(path, data)
+        write_atomically(path, data, durable=durable)
         return True
 
     def remove(self, relative: str) -> None:

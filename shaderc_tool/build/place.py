@@ -1,4 +1,8 @@
-"""Bring one planned output into place: keep it, take it from the store, or write what was just made."""
+"""Bring one planned output into place: keep it, take it from the store, or write what was just made.
+
+Modules are not flushed to the disk one by one, which costs more than making them: the state is, after them, and it
+knows each by size, times and digest, so that one which a power failure damaged is made again.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ def restore(session: Session, record: ActionRecord, action: Action) -> bool:
     entry = session.store.get(action.key)
     if entry is None:
         return False
-    session.folder.write(record.output, entry.data)
+    session.folder.write(record.output, entry.data, durable=False)
     record.status, record.sha256, record.size = CACHED, entry.sha256, len(entry.data)
     record.note = entry.messages or record.note
     session.remember_output(record, action.key, action.parts)
@@ -40,6 +44,6 @@ def restore(session: Session, record: ActionRecord, action: Action) -> bool:
 def put(session: Session, record: ActionRecord, action: Action, data: bytes) -> None:
     """Write a new result, store it and remember it."""
     record.status, record.sha256, record.size = BUILT, hashlib.sha256(data).hexdigest(), len(data)
-    session.folder.write(record.output, data)
+    session.folder.write(record.output, data, durable=False)
     session.store.put(action.key, data, record.note)
     session.remember_output(record, action.key, action.parts)

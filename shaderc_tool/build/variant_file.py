@@ -25,11 +25,23 @@ class VariantFile:
         return max(1, line - self.shift)
 
 
-def make_variant_file(source: str, defines: Defines, place_of: Callable[[str], str | None]) -> VariantFile:
-    """Build the variant file. `place_of` gives the full path of an include that lies beside the source, else None."""
+@dataclass(frozen=True)
+class VariantTemplate:
+    """What all variants of one source have in common: the version line, if any, and the text after the macros."""
+
+    version: str | None
+    body: str
+
+    def variant(self, defines: Defines) -> VariantFile:
+        """The file with these macros."""
+        head = [self.version] if self.version else []
+        head += [f"#define {name} {value}".rstrip() for name, value in defines]
+        return VariantFile("\n".join([*head, self.body]), len(head))
+
+
+def make_template(source: str, place_of: Callable[[str], str | None]) -> VariantTemplate:
+    """Prepare a source. `place_of` gives the full path of an include that lies beside it, else None."""
     version, rest, _ = split_version(source)
-    head = [version] if version else []
-    head += [f"#define {name} {value}".rstrip() for name, value in defines]
     lines = rest.split("\n")
     for include in scan_includes(rest):
         if include.angled:
@@ -38,4 +50,4 @@ def make_variant_file(source: str, defines: Defines, place_of: Callable[[str], s
         if full is not None:
             at = include.line - 1
             lines[at] = lines[at].replace(f'"{include.path}"', f'"{full}"', 1)
-    return VariantFile("\n".join([*head, *lines]), len(head))
+    return VariantTemplate(version, "\n".join(lines))

@@ -18,7 +18,7 @@ from shaderc_tool.build.plan import key_of
 from shaderc_tool.build.process import ProcessRunner
 from shaderc_tool.build.sources import Closure, SourceIndex
 from shaderc_tool.build.store import Store
-from shaderc_tool.build.variant_file import make_variant_file
+from shaderc_tool.build.variant_file import make_template
 from shaderc_tool.dropin import protocol
 from shaderc_tool.dropin.compilers import Compile
 from shaderc_tool.formats.depfile import parse_glslc_depfile
@@ -115,7 +115,7 @@ class Service:
             return full if os.path.isfile(full) else None
 
         with open(request.source, encoding="utf-8") as stream:
-            variant = make_variant_file(stream.read(), command.defines, beside)
+            variant = make_template(stream.read(), beside).variant(command.defines)
         include = tuple(os.path.normpath(request.path(i)) for i in command.include)
         flags = GlslFlags(command.env, command.spv, command.optimize, False, include)
         made = self.compile((request.real, flags), variant.text)

@@ -13,7 +13,7 @@ from pathlib import Path
 Defines = Sequence[tuple[str, str]]
 """Macro names and texts, in order."""
 
-LEAST_BATCH, LARGEST_BATCH = 30, 160
+LEAST_BATCH, LARGEST_BATCH = 30, 250
 """Variant files per glslc process. With 30, its start-up is a tenth of the time (vulkan-facts.md section 2)."""
 
 _GLSLC_OPTIMIZE = {"none": "-O0", "size": "-Os", "speed": "-O"}

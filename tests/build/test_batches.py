@@ -23,13 +23,17 @@ void main() { b[0] = float16_t(0); b[1] = float16_t(%d.5); }
 """
 
 
-@given(st.integers(0, 3000), st.integers(1, 64))
-def test_batches_take_every_file_once_and_none_is_large(count: int, workers: int) -> None:
-    sizes = list(batch_sizes(count, workers))
-    assert sum(sizes) == count
-    assert all(0 < size <= 160 for size in sizes)
-    assert sizes == sorted(sizes, reverse=True)
-    assert count == 0 or len(sizes) >= min(workers, count // 30)
+@given(st.lists(st.integers(1, 2000), max_size=4), st.integers(1, 64))
+def test_batches_take_every_file_once_and_hold_one_group_each(groups: list[int], workers: int) -> None:
+    sizes = list(batch_sizes(groups, workers))
+    assert all(0 < size <= 250 for size in sizes)
+    ends, total = set(), 0
+    for size in sizes:
+        total += size
+        ends.add(total)
+    assert {sum(groups[: i + 1]) for i in range(len(groups))} <= ends
+    assert total == sum(groups)
+    assert len(sizes) >= min(workers, total // 30)
 
 
 def test_batched_bytes_are_those_of_lone_processes(tmp_path: Path) -> None:
