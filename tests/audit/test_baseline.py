@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,28 @@ from shaderc_tool.cli import cli
 from shaderc_tool.diagnostics import UsageError
 from tests.audit.support import MACOS_LIBRARY, MODULE, audit, found, write
 from tests.fakes.library import library
-from tests.formats.spirv_sources import compile_all
+from tests.tools import require_tool
 
 FEWER = library("air64-apple-macos14.0", [("kernel_add", "3.1"), ("kernel_new", "3.1")])
+
+
+SHADER = """\
+#version 450
+layout(local_size_x = 32) in;
+layout(std430, binding = 0) buffer B { float b[]; };
+layout(push_constant) uniform P { uint n; } p;
+void main() { b[0] = float(p.n); }
+"""
+OTHER = (
+    SHADER.replace("binding = 0", "binding = 1").replace("= 32", "= 64").replace("uint n", "layout(offset = 4) uint n")
+)
+
+
+def compiled(text: str, folder: Path) -> bytes:
+    (folder / "k.comp").write_text(text)
+    argv = [require_tool("glslc"), "--target-env=vulkan1.2", "k.comp", "-o", "made.spv"]
+    subprocess.run(argv, cwd=folder, check=True, timeout=60)
+    return (folder / "made.spv").read_bytes()
 
 
 def run(*arguments: str) -> tuple[int, str]:
@@ -48,10 +68,9 @@ def test_a_kernel_that_is_gone_is_an_error_with_the_line_that_needs_it(
 
 
 def test_a_changed_interface_is_an_error(tmp_path: Path) -> None:
-    sources = compile_all(tmp_path)
-    path = write(tmp_path, "k.spv", sources["buffers"])
+    path = write(tmp_path, "k.spv", compiled(SHADER, tmp_path))
     audit(path, write_baseline=tmp_path / "b.json")
-    write(tmp_path, "k.spv", sources["half"])
+    write(tmp_path, "k.spv", compiled(OTHER, tmp_path))
     changed = {d.message for d in audit(path, baseline=tmp_path / "b.json") if d.code == "SP4069"}
     assert changed == {"k: bindings changed", "k: entry points changed", "k: push constants changed"}
 
