@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,11 +25,13 @@ Audited = tuple[list[Diagnostic], list[str]]
 @dataclass(frozen=True)
 class ManifestAudit:
     """What `audit` asks for beside the rules. `baseline` and `write_baseline` are files; `publishable` makes every
-    kernel that is not publishable an error; `layout_header` is where the static asserts go."""
+    kernel that is not publishable an error; `images` are programs, frameworks and libraries that embed the pack's
+    shaders; `layout_header` is where the static asserts go."""
 
     baseline: Path | None = None
     write_baseline: Path | None = None
     publishable: bool = False
+    images: tuple[Path, ...] = ()
     layout_header: Path | None = None
 
 
@@ -43,6 +45,7 @@ def audit_manifest(manifest_path: Path, out: Path, asked: ManifestAudit | None =
     built = [t for t in manifest.targets if any(a["target"] == t for a in report["actions"])]
     chosen = select_targets(manifest, built)
     found, seen = _audit(chosen, manifest, folder, digests, set())
+    found += _images(asked.images, manifest, folder, digests)
     if asked.publishable:
         found += _unpublishable(chosen, folder, digests, found)
     if asked.baseline or asked.write_baseline:
@@ -54,7 +57,8 @@ def audit_manifest(manifest_path: Path, out: Path, asked: ManifestAudit | None =
         text, faults = layout_header(chosen, seen)
         found += faults
         write_atomically(asked.layout_header, text.encode())
-    return found, [job.output for job in chosen.shaders] + [u.output for u in chosen.metal]
+    subjects = [job.output for job in chosen.shaders] + [u.output for u in chosen.metal]
+    return found, subjects + list(map(str, asked.images))
 
 
 def audit_outputs(
@@ -96,7 +100,35 @@ def _audit(
         symbols.update({f.name: library_output(u.target) for u in manifest.metal for f in u.functions})
     sizes = {output: path.stat().st_size for output in digests if (path := folder / output).is_file()}
     found += audit_rules(manifest.audit, symbols, sizes)
-    return found + check_manifest(manifest, whole, folder, seen), seen
+    found += check_manifest(manifest, whole, folder, seen)
+    return found + _packaged(whole, folder, digests), seen
+
+
+def _packaged(whole: Manifest, folder: Path, digests: Mapping[str, str]) -> list[Diagnostic]:
+    """What the build packaged is as it was made, and embeds the payloads that are in place."""
+    from shaderc_tool.audit.artifacts import describe_file
+    from shaderc_tool.audit.embedded import bundles_of, check_embedded, check_packaged, known_payloads
+
+    found = check_packaged(folder, digests)
+    known = known_payloads(whole, folder, digests)
+    for path in bundles_of(whole, digests) if not found else ():
+        found += check_embedded(describe_file(folder / path), known, notes=False)
+    return found
+
+
+def _images(images: Sequence[Path], manifest: Manifest, folder: Path, digests: Mapping[str, str]) -> list[Diagnostic]:
+    from shaderc_tool.audit.artifacts import describe_path
+    from shaderc_tool.audit.embedded import check_embedded, known_payloads
+    from shaderc_tool.audit.file_gate import check_artifact
+
+    found: list[Diagnostic] = []
+    for path in images:
+        description, faults = describe_path(path)
+        found += faults
+        if description:
+            found += check_artifact(description)
+            found += check_embedded(description, known_payloads(manifest, folder, digests))
+    return found
 
 
 def _unpublishable(

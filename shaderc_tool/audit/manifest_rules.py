@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shaderc_tool.audit.rules_merged import check_merged_sources
 from shaderc_tool.diagnostics import Diagnostic, Place, Severity
 from shaderc_tool.formats.spirv import Module
 from shaderc_tool.manifest.model import Consumer, Manifest, StructHeader
@@ -37,7 +38,7 @@ def check_manifest(manifest: Manifest, whole: Manifest, folder: Path, seen: Seen
             found += _check_header(header, manifest, structs)
     found += _check_profiles(manifest, seen)
     found += _check_paths(manifest, seen)
-    found += _check_sources(manifest, folder)
+    found += check_merged_sources(manifest, folder)
     return found
 
 
@@ -123,7 +124,7 @@ def layout_header(manifest: Manifest, seen: Seen) -> tuple[str, list[Diagnostic]
     return text, found
 
 
-# --- devices, paths, source payloads
+# --- devices, paths
 
 
 def _check_profiles(manifest: Manifest, seen: Seen) -> list[Diagnostic]:
@@ -152,38 +153,3 @@ def _check_paths(manifest: Manifest, seen: Seen) -> list[Diagnostic]:
         for job in manifest.shaders
         if job.output in seen.modules and seen.modules[job.output].source_files
     ]
-
-
-def _check_sources(manifest: Manifest, folder: Path) -> list[Diagnostic]:
-    """Merged source that a bundle embeds: it is compiled on the user's system, so its guards are looked at here."""
-    from shaderc_tool.audit.rules_languages import check_languages
-    from shaderc_tool.audit.source_kernels import source_kernels, source_macros
-
-    found: list[Diagnostic] = []
-    for output in manifest.outputs:
-        for name in output.targets if output.kind == "embed" and output.payload == "source" else ():
-            target = manifest.targets.get(name)
-            for path in sorted((folder / name / "embed").glob("*.metal")) if target else ():
-                text = path.read_text("utf-8", "replace")
-                kernels = source_kernels(text)
-                wanted = [
-                    f for u in manifest.metal if u.target == name for f in u.functions if target and not f.requires_std
-                ]
-                present = {kernel.name for kernel in kernels}
-                file = f"{name}/embed/{path.name}"
-                found += [_no_source(f.name, file, f.place) for f in wanted if f.name not in present]
-                macros = source_macros(text)
-                stds = [target.std] if target else []
-                found += check_languages([f.name for f in wanted], kernels, stds, macros, file)
-    return found
-
-
-def _no_source(name: str, file: str, place: Place) -> Diagnostic:
-    return Diagnostic(
-        "SP4001",
-        f"required kernel {name} is missing from {file}",
-        place,
-        cause="the merged source does not define it; a comment or a template alone does not count",
-        fix="check the source that should define it, and the merge's markers",
-        subject=name,
-    )

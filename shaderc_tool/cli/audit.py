@@ -29,6 +29,14 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--baseline", type=_FILE, help="Fail for kernels and interfaces that this baseline has otherwise.")
 @click.option("--write-baseline", type=_FILE, help="Write the baseline for the next audit.")
 @click.option("--publishable", is_flag=True, help="With a manifest: fail unless every kernel is publishable.")
+@click.option(
+    "--image",
+    "images",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With a manifest: a program, library or framework that must embed the last build's shaders.",
+)
 @click.option("--layout-header", type=_FILE, help="With a manifest: write static asserts of the argument structs.")
 @out_option
 @format_option
@@ -41,6 +49,7 @@ def audit_command(files: tuple[Path, ...], out: Path, form: str, **options: Any)
     \b
     Examples:
       shaderpack audit manifests/milady.yaml --publishable
+      shaderpack audit manifests/milady.yaml --image MyApp.app
       shaderpack audit libggml-vulkan.so --require milady_turbo3
       shaderpack audit Milady.xcframework --each --require kernel_turbo3_dot
       shaderpack audit default.metallib --consumer 'src/**/*.mm' --baseline baseline.json
@@ -75,14 +84,14 @@ def _manifest(path: Path, out: Path, options: dict[str, Any]) -> Audited:
         ("required", "forbidden", "each", "stds", "consumers", "prefixes"),
         "artifacts; a manifest says so itself",
     )
-    names = ("baseline", "write_baseline", "publishable", "layout_header")
+    names = ("baseline", "write_baseline", "publishable", "images", "layout_header")
     return audit_manifest(path, out, ManifestAudit(**{name: options[name] for name in names}))
 
 
 def _files(files: tuple[Path, ...], options: dict[str, Any]) -> Audited:
     from shaderc_tool.audit.file_gate import FileAudit, audit_files
 
-    _refuse(options, ("publishable", "layout_header"), "a manifest")
+    _refuse(options, ("publishable", "images", "layout_header"), "a manifest")
     names = ("required", "forbidden", "each", "stds", "consumers", "baseline", "write_baseline")
     prefixes = options["prefixes"] or FileAudit.prefixes
     return audit_files(files, FileAudit(prefixes=prefixes, **{name: options[name] for name in names}))
