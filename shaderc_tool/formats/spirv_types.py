@@ -85,7 +85,8 @@ class Types:
         self._blocks: dict[int, Block] = {}
         self._names: dict[int, str] = {}
         self._readonly: dict[int, bool] = {}
-        for identifier in raw.types:
+        # OpTypeForwardPointer lets a struct name a pointer that comes later.
+        for identifier in sorted(raw.types, key=lambda i: raw.types[i][0] != t.OP_TYPE_POINTER):
             self._depths[identifier] = self._depth(identifier)
             self._sizes[identifier] = self._measure(identifier)
 

@@ -38,6 +38,32 @@ layout(local_size_x = 32) in;
 layout(std430, binding = 0) buffer B { float16_t b[]; };
 void main() { b[0] = float16_t(subgroupAdd(float(gl_LocalInvocationID.x))); b[1] = float16_t(1.5); }
 """,
+    "matrices": """\
+#version 450
+#extension GL_EXT_buffer_reference : require
+layout(local_size_x = 1) in;
+layout(buffer_reference) buffer Link;
+layout(buffer_reference, std430) buffer Link { Link next; uint value; };
+struct Leaf { mat2x3 turn; float weight; };
+struct Branch { Leaf leaves[2]; mat3 last; };
+layout(std430, binding = 0) buffer B { Branch branch; layout(row_major) mat2x3 rows; mat4x2 grid[2][3]; } b;
+layout(push_constant) uniform Push { Link link; layout(offset = 16) mat3 turn; } push;
+void main() { b.branch.leaves[0].weight = push.turn[0][0] + push.link.value + b.rows[0][0] + b.grid[0][0][0][0]
+                                          + b.branch.last[0][0]; }
+""",
+    "widths": """\
+#version 450
+#extension GL_EXT_shader_explicit_arithmetic_types : require
+layout(local_size_x = 1) in;
+layout(constant_id = 0) const int8_t A = int8_t(-5);
+layout(constant_id = 1) const uint16_t B = uint16_t(65535);
+layout(constant_id = 2) const int64_t C = -5000000000l;
+layout(constant_id = 3) const uint64_t D = 18446744073709551615ul;
+layout(constant_id = 4) const double E = 0.1lf;
+layout(constant_id = 5) const float16_t F = 1.5hf;
+layout(binding = 0) buffer Out { double value; };
+void main() { value = double(A) + double(B) + double(C) + double(D) + E + double(F); }
+""",
     "image": """\
 #version 450
 layout(local_size_x = 1) in;

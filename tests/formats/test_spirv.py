@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from shaderc_tool.formats.errors import FormatError
 from shaderc_tool.formats.spirv import Module, read_module
+from shaderc_tool.formats.spirv_types import Block
 from tests.formats.spirv_sources import SOURCES, compile_all
 from tests.tools import require_tool
 
@@ -86,6 +87,18 @@ def test_spec_constants(plain: dict[str, bytes]) -> None:
     assert found[4][0] == 7
 
 
+def test_spec_constants_of_all_widths(plain: dict[str, bytes]) -> None:
+    found = [(c.type, c.default) for c in read(plain, "widths").spec_constants]
+    assert found == [
+        ("int8_t", -5),
+        ("uint16_t", 65535),
+        ("int64_t", -5_000_000_000),
+        ("uint64_t", 2**64 - 1),
+        ("double", 0.1),
+        ("float16_t", 1.5),
+    ]
+
+
 def test_capabilities_extensions_and_tool(plain: dict[str, bytes]) -> None:
     module = read(plain, "half")
     assert {"Shader", "StorageBuffer16BitAccess", "GroupNonUniformArithmetic"} <= set(module.capabilities)
@@ -108,14 +121,24 @@ def test_layouts_agree_with_spirv_cross(plain: dict[str, bytes], tmp_path: Path,
         if binding.block is not None:
             section = "ssbos" if binding.kind == "storage_buffer" else "ubos"
             (item,) = [i for i in reflected[section] if (i["set"], i["binding"]) == (binding.set, binding.binding)]
-            _same_members(reflected, item["type"], binding.block.members)
+            assert binding.block.size == item["block_size"]
+            _same_members(reflected, module, item["type"], binding.block)
     if module.push_constants:
-        _same_members(reflected, reflected["push_constants"][0]["type"], module.push_constants.members)
+        _same_members(reflected, module, reflected["push_constants"][0]["type"], module.push_constants)
 
 
-def _same_members(reflected: dict[str, Any], type_name: str, members: Any) -> None:
-    theirs = [(m["name"], m["offset"], m.get("array_stride", 0)) for m in reflected["types"][type_name]["members"]]
-    assert [(m.name, m.offset, m.array_stride) for m in members] == theirs
+def _same_members(reflected: dict[str, Any], module: Module, type_name: str, block: Block) -> None:
+    """Members with their offsets and strides, and those of the structs inside."""
+    theirs = reflected["types"][type_name]["members"]
+    assert [(m.name, m.offset, m.array_stride) for m in block.members] == [
+        (m["name"], m["offset"], m.get("array_stride", 0)) for m in theirs
+    ]
+    for member, their in zip(block.members, theirs, strict=True):
+        nested = their["type"] if their["type"] in reflected["types"] and not their.get("physical_pointer") else None
+        assert bool(member.struct) == bool(nested)
+        if nested:
+            (inner,) = [s for s in module.structs if s.identifier == member.struct]
+            _same_members(reflected, module, nested, inner)
 
 
 @pytest.mark.parametrize("name", sorted(SOURCES))
@@ -171,31 +194,3 @@ def test_mutations_are_read_or_refused_in_bounded_time(plain: dict[str, bytes], 
     with contextlib.suppress(FormatError):
         read_module(struct.pack(f"<{len(words)}I", *words))
     assert time.monotonic() - begun < 2
-
-
-def _instruction(opcode: int, *operands: int) -> list[int]:
-    return [(len(operands) + 1) << 16 | opcode, *operands]
-
-
-def _module_with_types(*instructions: list[int], bound: int = 100_000) -> bytes:
-    words = [0x07230203, 0x00010500, 0, bound, 0]
-    words += _instruction(17, 5) + _instruction(14, 0, 1)  # Linkage: no entry point needed
-    for instruction in instructions:
-        words += instruction
-    return struct.pack(f"<{len(words)}I", *words)
-
-
-def test_a_type_that_contains_itself_is_refused() -> None:
-    decorate = _instruction(71, 5, 2)
-    with pytest.raises(FormatError, match="contains itself"):
-        read_module(_module_with_types(decorate, _instruction(30, 5, 5)))
-
-
-def test_shared_members_do_not_cost_exponential_time() -> None:
-    types = [_instruction(21, 2, 32, 0), _instruction(30, 3, 2, 2), _instruction(30, 4, 2, 2)]
-    for i in range(100):
-        base = 3 + 2 * i
-        types += [_instruction(30, base + 2, base, base + 1), _instruction(30, base + 3, base, base + 1)]
-    begun = time.monotonic()
-    read_module(_module_with_types(_instruction(71, 203, 2), *types))
-    assert time.monotonic() - begun < 1
