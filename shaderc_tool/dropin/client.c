@@ -71,7 +71,8 @@ static int find_folder(void) {
 #endif
     if (!home || !*home) return 0;
     length = snprintf(folder, sizeof folder, "%s%s/glslc-%s", home, middle, strrchr(GREETING, ' ') + 1);
-    if (length >= (int)sizeof folder || lstat(folder, &found)) return 0;
+    if (length >= (int)sizeof folder) return 0;
+    if (lstat(folder, &found) && (mkdir(folder, 0700) || lstat(folder, &found))) return 0;
     return S_ISDIR(found.st_mode) && found.st_uid == getuid() && !(found.st_mode & 077);
 }
 

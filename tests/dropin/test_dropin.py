@@ -180,7 +180,7 @@ def test_whatever_is_wrong_glslc_runs(project: Project, wrong: str, tmp_path: Pa
             folder.chmod(0o770)
         elif wrong == "folder of a link":
             project.client = [
-                shutil.copy(word, tmp_path) if word.startswith(str(folder)) else word for word in project.client
+                shutil.copy(word, str(tmp_path)) if word.startswith(str(folder)) else word for word in project.client
             ]
             shutil.move(folder, tmp_path / "elsewhere")
             folder.symlink_to(tmp_path / "elsewhere")
