@@ -231,6 +231,7 @@ CAPABILITIES: Final = {
     5434: "CooperativeMatrixBlockLoadsNV",
     5435: "CooperativeVectorTrainingNV",
     5439: "TensorAddressingNV",
+    5447: "CooperativeMatrixDecodeVectorNV",
     5568: "SubgroupShuffleINTEL",
     5612: "AtomicFloat32MinMaxEXT",
     5613: "AtomicFloat64MinMaxEXT",
@@ -246,6 +247,10 @@ CAPABILITIES: Final = {
     6034: "AtomicFloat64AddEXT",
     6095: "AtomicFloat16AddEXT",
     6400: "GroupUniformArithmeticKHR",
+    6912: "DotProductFloat16AccFloat32VALVE",
+    6913: "DotProductFloat16AccFloat16VALVE",
+    6914: "DotProductBFloat16AccVALVE",
+    6915: "DotProductFloat8AccFloat32VALVE",
 }
 
 

@@ -47,10 +47,15 @@ def read(annotations: str, declarations: str, head: str = HEAD) -> Module:
     return read_module(assemble(head + annotations + TYPES + declarations + MAIN))
 
 
+NEWER = {5447, 6912, 6913, 6914, 6915}
+"""Capabilities of 2026, which the assembler does not know yet; taken from the registry's header."""
+
+
 def test_capability_names_are_the_specifications() -> None:
-    data = assemble("".join(f"OpCapability {name}\n" for name in tables.CAPABILITIES.values()))
+    known = {number: name for number, name in tables.CAPABILITIES.items() if number not in NEWER}
+    data = assemble("".join(f"OpCapability {name}\n" for name in known.values()))
     words = struct.unpack(f"<{len(data) // 4}I", data)
-    assert list(words[6::2]) == list(tables.CAPABILITIES)
+    assert list(words[6::2]) == list(known)
     assert tables.capability_name(65_000) == "Capability<65000>"
 
 
