@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-# Little-endian first words: OpConstant of four words (opcode 43), and OpUConvert, OpSConvert, OpFConvert (113 to 115).
-_CONSTANT: Final = re.compile(rb"\x2b\x00\x04\x00(?=.{4}(.{4}))", re.DOTALL)
+# Little-endian first words: OpConstant (43) of four or, for 64 bits, five words; OpUConvert, OpSConvert, OpFConvert.
+_CONSTANT: Final = re.compile(rb"\x2b\x00[\x04\x05]\x00(?=.{4}(.{4}))", re.DOTALL)
 _CONVERSION: Final = re.compile(rb"[\x71-\x73]\x00\x04\x00(?=.{8}(.{4}))", re.DOTALL)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from shaderc_tool.formats import spirv_tables as tables
 from shaderc_tool.formats.spirv import Module, read_module
+from shaderc_tool.formats.spirv_conversions import may_convert_constant
 from tests.tools import missing, wheel_tool
 
 HEAD = """\
@@ -136,6 +137,16 @@ def test_only_plain_constants_count_as_converted() -> None:
     assert read_module(assemble(HEAD + TYPES + declarations + body)).constant_conversions == ()
     body = body.replace("%spec", "%plain")
     assert read_module(assemble(HEAD + TYPES + declarations + body)).constant_conversions == ("OpFConvert",)
+
+
+@pytest.mark.parametrize("width", [32, 64])
+def test_the_quick_scan_misses_no_conversion_of_a_constant(width: int) -> None:
+    declarations = (
+        f"%half = OpTypeFloat 16\n%wide = OpTypeFloat 64\n%c = OpConstant %{'float' if width == 32 else 'wide'} 0\n"
+    )
+    module = assemble(HEAD + TYPES + declarations + MAIN.replace("OpReturn", "%x = OpFConvert %half %c\nOpReturn"))
+    assert read_module(module).constant_conversions == ("OpFConvert",)
+    assert may_convert_constant(module)
 
 
 def test_bfloat16_is_not_half() -> None:
