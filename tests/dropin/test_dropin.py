@@ -225,8 +225,13 @@ def test_a_killed_server_is_replaced(project: Project) -> None:
     for pid in found:
         with contextlib.suppress(ProcessLookupError):
             os.kill(int(pid), 9)
-    assert project.same(line.replace("-DX=1", "-DX=9"))
-    assert project.store.stats().entries == 2
+    # On a busy machine a client may find the dying server, or give the new one up: plain glslc serves it then.
+    for value in range(2, 30):
+        assert project.same(line.replace("-DX=1", f"-DX={value}"))
+        if project.store.stats().entries > 1:
+            return
+        time.sleep(0.1)
+    pytest.fail("no new server was started")
 
 
 def test_an_output_that_is_no_plain_file_is_left_to_glslc(project: Project) -> None:

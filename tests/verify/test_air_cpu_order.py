@@ -35,10 +35,10 @@ def test_both_arms_before_the_join() -> None:
 
 
 def test_a_very_deep_nest_needs_no_recursion() -> None:
-    graph: Graph = {f"h{i}": [f"h{i + 1}", f"x{i}"] for i in range(3000)}
-    graph |= {f"x{i}": [f"h{max(0, i - 1)}"] for i in range(3000)}
-    graph["h3000"] = []
-    assert len(weak_topological_order(graph, "h0")) == 6001
+    graph: Graph = {f"h{i}": [f"h{i + 1}", f"x{i}"] for i in range(1200)}
+    graph |= {f"x{i}": [f"h{max(0, i - 1)}"] for i in range(1200)}
+    graph["h1200"] = []
+    assert len(weak_topological_order(graph, "h0")) == 2401
 
 
 @st.composite
