@@ -33,7 +33,7 @@ from shaderc_tool.toolchains.glsl import GlslFlags, glslc_single_argv
 ROOT = Path(__file__).resolve().parent.parent
 SHADERPACK = [sys.executable, "-m", "shaderc_tool"]
 COMMENT = "// a comment\n"
-CODE = "const uint bench_probe = 1u;\n"
+CODE = "#define BENCH_PROBE 1\n"
 REPEATS = 5
 
 
