@@ -150,6 +150,7 @@ def main() -> None:
     """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=int, default=1, metavar="N", help="use every N-th source only")
+    parser.add_argument("--ggml", type=Path, metavar="DIR", help="this ggml checkout in place of the tree's own")
     steps: dict[str, Callable[[Bench, Sample], None]] = {
         "storage": lambda bench, _: bench.storage(),
         "drop-in": lambda bench, cold: bench.drop_in(cold),
@@ -158,7 +159,7 @@ def main() -> None:
     parser.add_argument("--step", choices=steps, action="append", help="do these after the cold build; all by default")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="llama-bench-") as name:
-        bench = Bench(Tree.create(Path(name), options.every))
+        bench = Bench(Tree.create(Path(name), options.every, options.ggml))
         cold = bench.cold()
         for step in options.step or steps:
             steps[step](bench, cold)

@@ -55,10 +55,16 @@ class Tree:
     sources: Sequence[str]
 
     @classmethod
-    def create(cls, home: Path, every: int) -> Tree:
-        """Copy the tree. With `every` above 1, only so many of the sources are used, and a few of interest."""
+    def create(cls, home: Path, every: int, ggml: Path | None = None) -> Tree:
+        """Copy the tree, with the checkout `ggml` in place of its own when given.
+
+        With `every` above 1, only so many of the sources are used, and a few of interest.
+        """
         (original,) = unpack("llama-cpp-python").glob("*/vendor/llama.cpp")
         shutil.copytree(original, home / "llama.cpp")
+        if ggml is not None:
+            shutil.rmtree(home / "llama.cpp/ggml")
+            shutil.copytree(ggml, home / "llama.cpp/ggml", ignore=shutil.ignore_patterns(".git"))
         names = sorted(path.name for path in (home / "llama.cpp" / BACKEND / "vulkan-shaders").glob("*.comp"))
         return cls(home, names if every == 1 else sorted({*names[::every], "rms_norm.comp", "tri.comp"}))
 

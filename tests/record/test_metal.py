@@ -25,8 +25,10 @@ template [[host_name("generic_f32")]] kernel void generic<float>(device float *)
 """
 SCRIPT = """\
 set -e
-xcrun -sdk macosx metal -c -O2 -fno-fast-math -target air64-apple-macos14.0 -std=metal3.1 -DN=4 -MMD -MF k.d -o k.air k.metal
-xcrun -sdk iphoneos metal -c -O2 -fno-fast-math -target air64-apple-ios17.0 -std=metal3.1 -DN=4 -MMD -MF ki.d -o ki.air k.metal
+xcrun -sdk macosx metal -c -O2 -fno-fast-math -target air64-apple-macos14.0 \\
+  -std=metal3.1 -DN=4 -MMD -MF k.d -o k.air k.metal
+xcrun -sdk iphoneos metal -c -O2 -fno-fast-math -target air64-apple-ios17.0 \\
+  -std=metal3.1 -DN=4 -MMD -MF ki.d -o ki.air k.metal
 xcrun -sdk macosx metallib -o default.metallib k.air
 """
 
