@@ -64,6 +64,16 @@ class MetalStage:
                 found += faults
         return records, found
 
+    def skip(self, reason: str) -> list[ActionRecord]:
+        """Records of everything that `run` would bring into place, when it does not run."""
+        manifest = self.session.manifest
+        outputs = {unit.output: ("air", unit.target) for unit in manifest.metal}
+        outputs |= {f"{unit.target}/{LIBRARY}": ("metallib", unit.target) for unit in manifest.metal}
+        return [
+            ActionRecord(output, kind, manifest.pack, target, SKIPPED, reason)
+            for output, (kind, target) in outputs.items()
+        ]
+
     # --- compile
 
     def _compile_all(self) -> tuple[list[ActionRecord], list[Diagnostic]]:

@@ -93,9 +93,12 @@ def _metal_stage(session: Session, result: BuildResult) -> None:
     dry_run = session.request.dry_run
     records, found = ([], []) if dry_run else merge_sources(session)
     result.add(records, found)
+    stage = MetalStage(session, toolchain)
     if has_errors(found) and not session.request.keep_going:
-        return  # what cannot be one source is said before any compiler runs
-    result.add(*MetalStage(session, toolchain).run())
+        # What cannot be one source is said before any compiler runs.
+        result.add(stage.skip("the sources do not merge"), [])
+        return
+    result.add(*stage.run())
     if not dry_run:
         result.add(*check_merged(session, toolchain, result.output_digests()))
         result.add(package_metal(session, result.output_digests()), [])
