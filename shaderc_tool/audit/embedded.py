@@ -20,7 +20,7 @@ from shaderc_tool.manifest.model import Manifest
 
 _MADE_ELSEWHERE = (".air", ".spv", ".metallib")
 """Endings of outputs that other rules compare."""
-_MOST_NAMES = 8
+_MOST_NAMES = 16
 
 
 @dataclass(frozen=True)
