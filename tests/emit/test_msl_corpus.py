@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from shaderc_tool.audit.source_kernels import source_kernels
+from shaderc_tool.build.process import ProcessRunner
 from shaderc_tool.emit.msl_merge import MergedSource, find_duplicates, merge_msl
+from shaderc_tool.manifest.load import load_manifest
+from shaderc_tool.msl.compiler import compile_msl
+from shaderc_tool.msl.options import MslOptions
 from tests import corpora
 from tests.emit.test_msl_merge import STANDALONE
 from tests.tools import require_tool
@@ -109,6 +115,25 @@ def test_all_units_merge_into_one_without_a_clash(ggml: Path) -> None:
     assert merged.text.count("block_q4_0;") == 1
 
 
+def test_a_bundle_of_llama_cpp_and_the_milady_kernels_has_no_duplicate(ggml: Path) -> None:
+    metal = Path(__file__).parents[2] / "metal"
+    ours = {f"milady/{path.name}": path for path in metal.iterdir()}
+
+    def read(path: str) -> str | None:
+        file = ours.get(path, ggml / path)
+        return file.read_text("utf-8") if file.is_file() else None
+
+    roots = [f"ggml-metal/{name}" for name in units(ggml)] + [name for name in ours if name.endswith(".metal")]
+    assert len(roots) >= 34 + 5
+    merged = merge_msl(roots, read, ["", "ggml-metal"], defined=[MACRO])
+    assert merged.diagnostics == ()
+    assert find_duplicates(merged.text) == ()
+    names = [kernel.name for kernel in source_kernels(merged.text)]
+    declared = {f.name for u in load_manifest(metal.parent / "manifests/milady.yaml").metal for f in u.functions}
+    assert declared < set(names)
+    assert all(names.count(name) == 1 for name in declared)
+
+
 def test_kernels_beside_all_of_llama_cpp_clash_only_with_each_other(ggml: Path) -> None:
     """Upstream has none of the fork's structs: what is left are the helpers that the five files share."""
 
@@ -127,3 +152,33 @@ def test_kernels_beside_all_of_llama_cpp_clash_only_with_each_other(ggml: Path) 
         "hadamard_32",
         "precompute_q",
     }
+
+
+@pytest.fixture(scope="module")
+def shim_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the compiler keeps its precompiled headers for all units."""
+    return tmp_path_factory.mktemp("shim")
+
+
+def kernels(text: str, name: str, folder: Path, cache: Path) -> tuple[str, set[str]]:
+    """How the portable compiler ends with a text of no local include, and the kernels that it gives."""
+    macros = (f"{MACRO}=1", "GGML_METAL_HAS_BF16=1")
+    options = MslOptions(std="metal3.1", platform="ios", min_os="17.0", defines=macros, cache_dir=cache)
+    runner = ProcessRunner(os.environ)
+    result = compile_msl(text, name, options, lambda argv, cwd, stdin: runner.run(argv, cwd=cwd, stdin=stdin), folder)
+    return result.status, {kernel.name for kernel in result.kernels}
+
+
+def test_every_embedded_unit_compiles_to_the_kernels_of_the_rule(ggml: Path, tmp_path: Path, shim_cache: Path) -> None:
+    """Where the portable compiler cannot model a unit, it says so of both texts, whose tokens are the same."""
+    compiled = 0
+    for name in units(ggml):
+        file = Path(name).name
+        ours = kernels(merge_unit(ggml, name).text, file, tmp_path, shim_cache)
+        theirs = kernels(rule_text(ggml, name), file, tmp_path, shim_cache)
+        assert ours == theirs, name
+        assert ours[0] != "error", name
+        if ours[0] == "clean":
+            assert ours[1], name
+            compiled += 1
+    assert compiled >= 25

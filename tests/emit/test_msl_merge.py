@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -219,17 +223,37 @@ STANDALONE = {
 }
 
 
+COLLISIONS = {
+    "block_qjl1_256",
+    "block_q4_polar",
+    "turbo_dot_args",
+    "turbo_dot_multi_args",
+    "TBQ_SIGNS_32",
+    "hadamard_32",
+    "precompute_q",
+}
+
+
 def test_naive_concatenation_fails_with_exactly_the_known_collisions() -> None:
+    """The macros that two files define alike are legal, so they are not among them."""
     text = COMMON + "".join(STANDALONE.values())
-    assert {d.name for d in find_duplicates(text)} == {
-        "block_qjl1_256",
-        "block_q4_polar",
-        "turbo_dot_args",
-        "turbo_dot_multi_args",
-        "TBQ_SIGNS_32",
-        "hadamard_32",
-        "precompute_q",
-    }
+    assert {d.name for d in find_duplicates(text)} == COLLISIONS
+
+
+def test_a_compiler_refuses_the_naive_concatenation_for_the_same_names(tmp_path: Path) -> None:
+    for wheel in ("ziglang", "llvmlite"):
+        pytest.importorskip(wheel)
+    from shaderc_tool.build.process import ProcessRunner
+    from shaderc_tool.msl.compiler import compile_msl
+    from shaderc_tool.msl.options import MslOptions
+
+    text = "#include <metal_stdlib>\nusing namespace metal;\n" + COMMON + "".join(STANDALONE.values())
+    start = ProcessRunner(os.environ)
+    options = MslOptions(cache_dir=Path(os.environ.get("SHADERPACK_CACHE", tmp_path)) / "msl")
+    result = compile_msl(text, "all.metal", options, lambda a, cwd, stdin: start.run(a, cwd=cwd, stdin=stdin), tmp_path)
+    assert result.status == "error"
+    again = [d.message for d in result.diagnostics if "redefinition" in d.message]
+    assert {re.findall("|".join(COLLISIONS), message)[0] for message in again} == COLLISIONS
 
 
 def test_merging_removes_what_is_the_same_and_names_the_two_that_differ() -> None:
