@@ -182,7 +182,8 @@ def _remember(session: Session, wanted: list[Embed], digests: Mapping[str, str])
 
 def _xcode(session: Session, wanted: list[Embed]) -> list[ActionRecord]:
     """The build phase and its file lists; one set for all targets, since one Xcode target builds for all."""
-    inputs = sorted({file for unit in session.whole.metal for file in session.index.closure(unit.file).files})
+    compiled = {file for unit in session.whole.metal for file in session.index.closure(unit.file).files}
+    inputs = sorted(compiled.union(*(_merged_files(session, embed) for embed in wanted)))
     bundles = {embed.target.sdk: embed for embed in wanted}
     manifest = Path(os.path.relpath(session.request.manifest, session.whole.root)).as_posix()
     parts = {
@@ -200,3 +201,10 @@ def _xcode(session: Session, wanted: list[Embed]) -> list[ActionRecord]:
     phases = [PhaseBundle(sdk, embed.target.name, embed.output.symbol, embed.payload) for sdk, embed in bundles.items()]
     files = xcode_phase(session.whole.pack, manifest, inputs, phases)
     return package.write({f"xcode/{name}": data for name, data in files.items()})
+
+
+def _merged_files(session: Session, embed: Embed) -> set[str]:
+    """The files that the merged source was made from: a substitution or a marker leads to more than includes do."""
+    known = session.state.outputs.get(embed.merged, {"parts": {}})
+    asked = (line.partition("=") for line in known["parts"].get("sources", "").splitlines())
+    return {path for path, _, digest in asked if digest}

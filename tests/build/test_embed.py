@@ -226,6 +226,16 @@ def test_a_file_that_is_now_found_first_merges_again(tmp_path: Path) -> None:
     assert b"beside the source" in project.read("ios/embed/demo.msl")
 
 
+def test_the_xcode_phase_lists_every_file_that_is_read(tmp_path: Path) -> None:
+    project = source_bundles(tmp_path, ", substitutions: {note.h: deep/note.h}")
+    project.write("deep/note.h", "// found by a marker only\n")
+    project.write("a.metal", "__embed_note.h__\n" + SOURCE % "a")
+    project.build()
+    listed = project.read("xcode/inputs.xcfilelist").decode().split("\n")
+    names = ("demo.yaml", "a.metal", "b.metal", "common.h", "deep/note.h")
+    assert listed == [*(f"$(SHADERPACK_ROOT)/{name}" for name in names), ""]
+
+
 def test_only_changed_bundles_are_made_again(bundles: Bundles) -> None:
     bundles.build()
     text = (bundles.folder / "demo.yaml").read_text()
