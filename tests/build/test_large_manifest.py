@@ -1,4 +1,4 @@
-"""The bench of large manifests, small: a fifth of a second for a thousand variants, and memory in proportion."""
+"""The bench of large manifests, small: every variant is kept, and memory stays in proportion."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from shaderc_tool.build.session import BuildRequest, Quiet, open_session
 from shaderc_tool.manifest.load import load_manifest
 
 
-def test_five_thousand_variants_take_a_twentieth_of_the_budget(tmp_path: Path) -> None:
+def test_five_thousand_variants_keep_to_their_share_of_memory(tmp_path: Path) -> None:
     path = write_project(tmp_path, 5000)
     manifest = load_manifest(path)
     assert len(manifest.shaders) == 5000
     pretend_built(open_session(BuildRequest(path, tmp_path / "out"), manifest, dict(os.environ), Quiet()))
     *steps, (_, mebibytes) = in_child(tmp_path, 5000)
-    # 100,000 have 5 s and 500 MB. A loaded machine may be several times slower; a quadratic step is far slower still.
-    assert sum(seconds for _, seconds in steps) < 5 / 20 * 8
+    assert [what for what, _ in steps] == ["expand", "read the state", "plan", "no-op check"]
+    # 100,000 have 500 MB, of which the interpreter and its imports are a fixed part.
     assert mebibytes < 120
