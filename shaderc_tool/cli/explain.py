@@ -28,7 +28,8 @@ def explain_command(subject: str, out: Path) -> None:
       shaderpack explain SP4005
     """
     if subject in CODES:
-        click.echo(f"{subject}: {CODES[subject]}\ndocs/diagnostics.md lists every code, docs/rules.md explains the audit rules.")
+        click.echo(f"{subject}: {CODES[subject]}")
+        click.echo("docs/diagnostics.md lists every code, docs/rules.md explains the audit rules.")
         return
     reports = [_read(path) for path in sorted(out.glob("*/report.json"))]
     if not reports:
