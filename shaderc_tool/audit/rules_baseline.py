@@ -48,7 +48,3 @@ def check_baseline(
                 subject=name,
                 severity=Severity.WARNING,
             )
-
-
-def _maker(uses: Sequence[NameUse]) -> str:
-    return f"; this line makes the name from «{uses[0].text}»" if uses else ""
